@@ -1,0 +1,1 @@
+"""The vendor operator's own decision: host tiling and swizzle, reproduced exactly."""

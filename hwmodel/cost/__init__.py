@@ -1,0 +1,1 @@
+"""Cost models: predicted time of a plan."""

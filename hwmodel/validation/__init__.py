@@ -1,0 +1,1 @@
+"""Measured kernels, calibration and the models' errors on them."""

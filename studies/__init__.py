@@ -1,0 +1,1 @@
+"""Shapes, design spaces, search strategies and what a study says about a shape."""

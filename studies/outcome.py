@@ -1,0 +1,77 @@
+"""What a study says about one shape: the values that travel from the search to journal, tables and report."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from hwmodel.cost.breakdown import CostBreakdown
+from hwmodel.plan import KernelPlan
+from hwmodel.problem import GemmProblem
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EvaluatedPlan:
+    """A plan and its predicted cost."""
+
+    plan: KernelPlan
+    cost: CostBreakdown
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Certificate:
+    """Proof of coverage of an exhaustive search: every legal point of the named space was evaluated or pruned.
+
+    Attributes:
+        space: name of the space, e.g. `tiles`.
+        restriction: in words, what the space leaves out at this effort; empty when nothing.
+        evaluator: name of the model that was evaluated.
+        cartesian: points before the legality rules.
+        evaluated: legal points evaluated.
+        pruned: legal points skipped by a proven bound.
+        best_us: least predicted time over the covered points.
+    """
+
+    space: str
+    restriction: str
+    evaluator: str
+    cartesian: int
+    evaluated: int
+    pruned: int
+    best_us: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShapeOutcome:
+    """Result of the search for one problem.
+
+    Attributes:
+        problem: the GEMM.
+        baseline: the vendor's own plan (trial 0), whatever the legality check says of it.
+        baseline_strategy: the vendor's strategy, e.g. `BASIC_ASWT`.
+        baseline_violations: legality rules the vendor's plan breaks, as text; usually empty.
+        best: the best plan found; the baseline itself when nothing is better.
+        top: the best plans in order, `best` first.
+        ties_within_1pct: evaluated points within 1 % of the best, itself included.
+        evaluations: plans evaluated, the baseline included.
+        rejected: illegal points by rule (a point that breaks several rules counts once, under the first).
+        certificate: what an exhaustive search covered; None for a sampling strategy.
+        roofline_us: least time any plan could take (specification: hardware.md, roofline).
+        history_us: best-so-far predicted time after each evaluation, for sampling strategies; else empty.
+    """
+
+    problem: GemmProblem
+    baseline: EvaluatedPlan
+    baseline_strategy: str
+    baseline_violations: tuple[str, ...]
+    best: EvaluatedPlan
+    top: tuple[EvaluatedPlan, ...]
+    ties_within_1pct: int
+    evaluations: int
+    rejected: Mapping[str, int]
+    certificate: Certificate | None
+    roofline_us: float
+    history_us: tuple[float, ...] = ()
+
+    @property
+    def gap_ratio(self) -> float:
+        """How much longer the baseline takes than the best: t_baseline / t_best - 1, never negative."""
+        return self.baseline.cost.task_duration_us / self.best.cost.task_duration_us - 1.0

@@ -1,0 +1,1 @@
+"""Search strategies over a design space."""
