@@ -18,7 +18,9 @@ def build_parser() -> argparse.ArgumentParser:
     """The parser of the whole command line, one subparser per module of `autotune.cli`."""
     parser = argparse.ArgumentParser(
         prog="autotune",
-        description="How far is the Ascend 950 MatMulV3 tiling from the best, and what would be better?",
+        description=(
+            "How far is the Ascend 950 MatMulV3 tiling from the best, and what would be better?"
+        ),
     )
     parser.add_argument("--version", action="version", version=metadata.version(DISTRIBUTION))
     subparsers = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
@@ -33,7 +35,7 @@ def build_parser() -> argparse.ArgumentParser:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command line; returns the exit code (0 done, 1 failed, 2 bad input, ..., 130 interrupted)."""
+    """Run the command line; returns the exit code (see `hwmodel.errors`)."""
     args = build_parser().parse_args(argv)
     try:
         return int(args.run(args))

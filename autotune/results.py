@@ -1,4 +1,4 @@
-"""One row of a study's answer: what results.json, results.csv, the stdout table and the report all show."""
+"""One row of a study's answer, as results.json, results.csv, the table and the report show it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -46,7 +46,8 @@ class ComparedPlans:
         baseline: the vendor's plan.
         best: the best plan found.
         gap_ratio: t_baseline / t_best - 1.
-        resolved: the gap exceeds twice the evaluator's median error in its class, and both templates were measured.
+        resolved: the gap exceeds twice the evaluator's median error in its class, and both
+            templates were measured.
         error_class: class of the shape by the baseline's predicted time, e.g. `compute_bound`.
         coverage: how far from the measured kernels.
         roofline_us: least time any plan could take.

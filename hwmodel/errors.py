@@ -1,7 +1,7 @@
 """The whole exception tree of the project, on one screen.
 
-Every error a user can cause derives from `AutotuneError` and carries the exit code of the command line. A message
-says where the problem is, what is wrong and what to do about it, in one line.
+Every error a user can cause derives from `AutotuneError` and carries the exit code of the
+command line. A message says where the problem is, what is wrong and what to do, in one line.
 """
 
 from typing import ClassVar
@@ -39,6 +39,7 @@ class RejectedError(InputError):
     """
 
     def __init__(self, code: str, where: str, message: str) -> None:
+        """Carry the stable code and the vendor's function beside the message."""
         super().__init__(message)
         self.code = code
         self.where = where

@@ -1,7 +1,8 @@
 """Integer rounding as the vendor's host code does it.
 
-Notation of the specification: `ceil(a, b)`, `up(a, b)`, `down(a, b)`. The originals guard a zero divisor; these do the
-same: `ceil_div(x, 0) == x`, `align_up(x, 0) == align_down(x, 0) == 0`, `floor_div(x, 0) == x`.
+Notation of the specification: `ceil(a, b)`, `up(a, b)`, `down(a, b)`. The originals guard a zero
+divisor; these do the same: `ceil_div(x, 0) == x`, `align_up(x, 0) == align_down(x, 0) == 0`,
+`floor_div(x, 0) == x`.
 """
 
 FRACTAL = 16

@@ -1,8 +1,9 @@
 """KernelPlan: one point of the design space, in the vendor's names in snake_case.
 
-A plan says which kernel template runs, how big its tiles are, how they are buffered and in which order the cores walk
-the blocks. It carries only independent fields; everything else (L1 tile, depths, number of K pieces, cache modes)
-follows from plan and problem. A field that a template does not use has one canonical value, so equal plans compare equal.
+A plan says which kernel template runs, how big its tiles are, how they are buffered and in which
+order the cores walk the blocks. It carries only independent fields; everything else (L1 tile,
+depths, number of K pieces, cache modes) follows from plan and problem. A field that a template
+does not use has one canonical value, so equal plans compare equal.
 """
 
 from dataclasses import dataclass, replace
@@ -12,7 +13,7 @@ from hwmodel.integers import FRACTAL, align_up, ceil_div
 from hwmodel.problem import GemmProblem
 
 VENDOR_WINDOW_LEN = 4
-"""Window length of the vendor's ASWT and stream-K schedulers (specification: swizzle.md, section 1)."""
+"""Window length of the vendor's ASWT and stream-K schedulers (swizzle.md, section 1)."""
 
 
 class Template(StrEnum):
@@ -114,12 +115,15 @@ class KernelPlan:
         return ceil_div(problem.k, self.single_core_k)
 
 
-def canonical_window(window_len: int, serpentine: bool, m_tiles: int, n_tiles: int) -> tuple[int, bool]:
+def canonical_window(
+    window_len: int, serpentine: bool, m_tiles: int, n_tiles: int
+) -> tuple[int, bool]:
     """Smallest (window_len, serpentine) that gives the same order of blocks.
 
-    With one block row or column there is one order, written (1, True). Every window longer than m_tiles // 2 is a single
-    window over all rows, written (m_tiles // 2 + 1, True): serpentine has nothing to reverse there. (Specification:
-    plan.md, "Window length": canonical W is the smallest of its class.)
+    With one block row or column there is one order, written (1, True). Every window longer than
+    m_tiles // 2 is a single window over all rows, written (m_tiles // 2 + 1, True): serpentine has
+    nothing to reverse there. (Specification: plan.md, "Window length": canonical W is the smallest
+    of its class.)
     """
     if m_tiles <= 1 or n_tiles <= 1:
         return 1, True
@@ -131,8 +135,8 @@ def canonical_window(window_len: int, serpentine: bool, m_tiles: int, n_tiles: i
 def canonical_plan(problem: GemmProblem, plan: KernelPlan) -> KernelPlan:
     """The representative of all plans that run exactly like this one on the problem.
 
-    The window is reduced by `canonical_window` where the template walks one, and step_k to the smallest value with the
-    same L1 slab. ub_db counts only with the fixpipe output.
+    The window is reduced by `canonical_window` where the template walks one, and step_k to the
+    smallest value with the same L1 slab. ub_db counts only with the fixpipe output.
     """
     if plan.template not in CUBE_TEMPLATES:
         return plan

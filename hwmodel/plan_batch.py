@@ -20,7 +20,7 @@ _ORDERS = tuple(StreamKOrder)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanBatch:
-    """Columns of equal length (n,), int64, one per field of KernelPlan; enums as codes, serpentine as 0/1."""
+    """Columns of shape (n,), one per field of KernelPlan; enums as codes, serpentine as 0/1."""
 
     template: IntColumn
     base_m: IntColumn
@@ -70,7 +70,9 @@ class PlanBatch:
         columns = {
             field.name: np.array(
                 [
-                    codes[field.name](plan) if field.name in codes else int(getattr(plan, field.name))
+                    codes[field.name](plan)
+                    if field.name in codes
+                    else int(getattr(plan, field.name))
                     for plan in plans
                 ],
                 dtype=np.int64,

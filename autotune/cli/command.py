@@ -5,7 +5,7 @@ from typing import Protocol
 
 
 class Command(Protocol):
-    """A module of `autotune.cli`: light at import (heavy imports inside `run`), so that `--help` is instant."""
+    """A module of `autotune.cli`; heavy imports inside `run`, so that `--help` is instant."""
 
     NAME: str
     HELP: str
@@ -17,5 +17,6 @@ class Command(Protocol):
         """Do the work; print the answer to stdout, the rest to stderr; return the exit code.
 
         Raises:
-            AutotuneError: for anything one line explains; `main` prints it and exits with its code.
+            AutotuneError: for anything one line explains; `main` prints it and exits with
+                its code.
         """

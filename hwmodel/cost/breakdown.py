@@ -19,8 +19,9 @@ class Bound(StrEnum):
 class CostBreakdown:
     """Predicted time of one plan and its parts; microseconds and bytes over all cores.
 
-    `launch_us + prologue_us + rounds_us + epilogue_us == task_duration_us`, up to float rounding. The `*_time_us` of the pipes are their busy
-    times on the busiest core, which overlap, so they do not sum to anything.
+    `launch_us + prologue_us + rounds_us + epilogue_us == task_duration_us`, up to float rounding.
+    The `*_time_us` of the pipes are their busy times on the busiest core, which overlap, so they
+    do not sum to anything.
 
     Attributes:
         task_duration_us: predicted time (msprof's `Task Duration(us)`).

@@ -13,7 +13,10 @@ from hwmodel.spec import HardwareSpec
 
 
 class Evaluator(Protocol):
-    """Predicts times. `version` changes whenever a prediction may: it is part of an evaluation's key."""
+    """Predicts times.
+
+    `version` changes whenever a prediction may: it is part of an evaluation's key.
+    """
 
     @property
     def name(self) -> str:
@@ -31,4 +34,4 @@ class Evaluator(Protocol):
     def estimate_us(
         self, problem: GemmProblem, spec: HardwareSpec, plans: PlanBatch
     ) -> NDArray[np.float64]:
-        """Predicted times of a batch, shape (len(plans),), microseconds; equal to `evaluate` row by row."""
+        """Predicted times, shape (len(plans),), microseconds; row by row those of `evaluate`."""
