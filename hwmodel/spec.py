@@ -5,7 +5,7 @@ Units are in the names. Rates are bytes per core cycle: of one core unless the n
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, fields
 from enum import StrEnum
 
 
@@ -27,6 +27,8 @@ class Provenance:
         source: document, file and key, or measurement.
         low: least plausible value, None only for documented figures.
         high: greatest plausible value, None only for documented figures.
+
+    Documented figures have a range too where the rate that kernels reach may differ from the vendor's figure.
     """
 
     kind: ProvenanceKind
@@ -90,7 +92,12 @@ class TransferRates:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FixedCosts:
-    """Times that do not scale with bytes or multiply-accumulates."""
+    """Times that do not scale with bytes or multiply-accumulates.
+
+    The first accesses are the whole latency of a core's first load, from L2 or from HBM (not one on top of the
+    other). `mixed_kernel_extra_us` is what a kernel that uses cube and vector cores costs more to launch.
+    `partial_line_cycles` is paid by the fixpipe for each partial line of C.
+    """
 
     launch_us: float
     l2_first_access_cycles: float
@@ -121,8 +128,13 @@ class ClassError:
 class Calibration:
     """Constants of one model fitted to measured kernels, with the evidence for them.
 
+    A calibration belongs to the chip it was measured on. On a relative of that chip the constants are carried over
+    (they are then derived, not measured) and `measured_on` goes on naming the chip that was measured; the errors
+    say nothing about the relative.
+
     Attributes:
         model: evaluator the constants belong to, e.g. `pipeline`.
+        measured_on: the vendor's name of the SoC the kernels ran on, e.g. `Ascend950PR_9589`.
         date: ISO date of the fit.
         data_digest: sha256 of the measured rows used.
         rows: number of rows fitted.
@@ -131,6 +143,7 @@ class Calibration:
     """
 
     model: str
+    measured_on: str
     date: str
     data_digest: str
     rows: int
@@ -147,7 +160,10 @@ class HardwareSpec:
         soc: the vendor's SoC name, e.g. `Ascend950PR_9589`.
         npu_arch: the vendor's architecture, e.g. `DAV_3510`.
         provenance: dotted path of every figure to where it comes from.
-        calibrations: fitted constants by model name; empty when nothing was fitted for this chip.
+        calibrations: fitted constants by model name; empty when there are none. Those whose `measured_on` is
+            not `soc` were carried over from a relative.
+
+    The hash covers the figures only, so that specs can be dictionary keys; equality compares everything.
     """
 
     name: str
@@ -159,8 +175,24 @@ class HardwareSpec:
     rates: TransferRates
     fixed: FixedCosts
     cache: CacheFacts
-    provenance: Mapping[str, Provenance]
-    calibrations: Mapping[str, Calibration]
+    provenance: Mapping[str, Provenance] = field(hash=False)
+    calibrations: Mapping[str, Calibration] = field(hash=False)
+
+    def figures(self) -> dict[str, int | float]:
+        """Every figure by its dotted path, in the order of the file."""
+        sections = {
+            "cores": self.cores,
+            "buffers": self.buffers,
+            "compute": self.compute,
+            "rates": self.rates,
+            "fixed": self.fixed,
+            "cache": self.cache,
+        }
+        return {
+            f"{name}.{figure.name}": getattr(section, figure.name)
+            for name, section in sections.items()
+            for figure in fields(section)
+        }
 
     @property
     def clock_hz(self) -> float:
