@@ -1,0 +1,218 @@
+"""Measured kernels: the rows of a CSV of timed MatMulV3 launches, with the tiling that ran.
+
+The bundled file holds 99 kernels timed on an Ascend950PR_9589 (bf16, A and B not transposed, ND, no bias), by an
+earlier release of the operator; the plan columns are therefore the only plan an evaluator may use. Source: the
+specification (hardware.md, "Measured kernels").
+
+A quarter of the (k, n) groups is locked: no constant is fitted to those rows, and they are judged pooled.
+"""
+
+import csv
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from importlib import resources
+from math import isfinite
+from pathlib import Path
+from typing import TypeVar
+
+from hwmodel.dtypes import DType, Format, OpImplMode
+from hwmodel.errors import InputError
+from hwmodel.plan import KernelPlan, Template
+from hwmodel.problem import GemmProblem
+
+BUNDLED_FILE = "ascend950pr_matmul.csv"
+"""Name of the bundled measurements, a file of this package."""
+
+LOCKED_GROUPS_MODULUS = 4
+"""One (k, n) group in four is locked (specification: hardware.md, "Measured kernels")."""
+
+INTEGER_COLUMNS = (
+    "m",
+    "k",
+    "n",
+    "trans_a",
+    "trans_b",
+    "used_core_num",
+    "m_l1",
+    "n_l1",
+    "k_l1",
+    "base_m",
+    "base_n",
+    "base_k",
+    "single_core_k",
+    "m_tail_cnt",
+    "n_tail_cnt",
+    "l1_buffer_num",
+    "db_l0c",
+    "ub_db",
+    "is_hf32",
+    "l2_cache_disable",
+)
+"""Columns that hold a non-negative integer."""
+
+COLUMNS = (*INTEGER_COLUMNS, "dtype", "format_b", "kernel", "duration_us")
+"""Every column that a file of measurements must have, in any order."""
+
+MEASURED_KERNELS = (Template.ASWT, Template.A_FULL, Template.B_FULL, Template.STREAM_K)
+"""Kernels that a row may name: those whose tiling data a plan can be read from."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MeasuredRow:
+    """One timed kernel.
+
+    Attributes:
+        index: 0-based position among the rows of the file.
+        problem: the GEMM.
+        plan: the tiling that ran.
+        duration_us: measured time, microseconds.
+        locked: belongs to the quarter that no constant is fitted to.
+    """
+
+    index: int
+    problem: GemmProblem
+    plan: KernelPlan
+    duration_us: float
+    locked: bool
+
+    @property
+    def group(self) -> tuple[int, int]:
+        """Rows with the same (k, n) share weights and behave alike: they are never split in validation."""
+        return self.problem.k, self.problem.n
+
+
+def is_locked_group(k: int, n: int) -> bool:
+    """Whether the rows of this (k, n) are held back from every fit."""
+    digest = hashlib.sha256(f"{k},{n}".encode()).hexdigest()
+    return int(digest, 16) % LOCKED_GROUPS_MODULUS == 0
+
+
+def compute_rows_digest(rows: Sequence[MeasuredRow]) -> str:
+    """sha256 of what a fit sees of the rows: problem, plan and time, in their order."""
+    text = "\n".join(f"{row.problem!r}|{row.plan!r}|{row.duration_us!r}" for row in rows)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def load_measured(path: Path | None = None) -> tuple[MeasuredRow, ...]:
+    """Rows of a CSV file, in its order; the bundled measurements without `path`.
+
+    Raises:
+        InputError: the file cannot be read, lacks a column, or a value is wrong; names file, line and column.
+    """
+    if path is None:
+        source = resources.files("hwmodel.validation").joinpath(BUNDLED_FILE)
+        return _parse(source.read_text(encoding="utf-8"), BUNDLED_FILE)
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{path}: cannot be read ({error}); give a CSV file") from error
+    return _parse(text, str(path))
+
+
+def _parse(text: str, name: str) -> tuple[MeasuredRow, ...]:
+    """Rows of the CSV text; `name` stands for the file in messages."""
+    reader = csv.DictReader(text.splitlines(), restval="")
+    missing = [column for column in COLUMNS if column not in (reader.fieldnames or ())]
+    if missing:
+        raise InputError(f"{name}, line 1: column {missing[0]} is missing; add it to the header")
+    rows = []
+    for fields in reader:
+        where = f"{name}, line {reader.line_num}"
+        try:
+            rows.append(_parse_row(fields, len(rows)))
+        except _ValueProblem as error:
+            raise InputError(f"{where}, column {error.column}: {error}") from None
+        except InputError as error:
+            raise InputError(f"{where}: {error}") from None
+    if not rows:
+        raise InputError(f"{name}: holds no rows; add at least one measured kernel")
+    return tuple(rows)
+
+
+class _ValueProblem(Exception):
+    """A cell that cannot be used; becomes an InputError with its place."""
+
+    def __init__(self, column: str, message: str) -> None:
+        super().__init__(message)
+        self.column = column
+
+
+_Choice = TypeVar("_Choice", bound=StrEnum)
+
+
+def _parse_choice(fields: Mapping[str, str], column: str, choices: Sequence[_Choice]) -> _Choice:
+    """The member that the cell names."""
+    for choice in choices:
+        if fields[column] == choice.value:
+            return choice
+    allowed = ", ".join(choice.value for choice in choices)
+    raise _ValueProblem(column, f"'{fields[column]}' is none of {allowed}")
+
+
+def _parse_integer(fields: Mapping[str, str], column: str) -> int:
+    """The cell as a non-negative integer."""
+    text = fields[column].strip()
+    if not (text.isascii() and text.isdigit()):
+        raise _ValueProblem(column, f"'{text}' is not a non-negative integer")
+    return int(text)
+
+
+def _parse_duration(fields: Mapping[str, str]) -> float:
+    """The measured time as a positive finite number."""
+    text = fields["duration_us"].strip()
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not (isfinite(value) and value > 0):
+        raise _ValueProblem("duration_us", f"'{text}' is not a positive number of microseconds")
+    return value
+
+
+def _parse_row(fields: Mapping[str, str], index: int) -> MeasuredRow:
+    """One row of the file."""
+    cells = {column: _parse_integer(fields, column) for column in INTEGER_COLUMNS}
+    for column in ("base_m", "base_n", "base_k", "k_l1", "used_core_num"):
+        if cells[column] == 0:
+            raise _ValueProblem(column, "is 0; it must be at least 1")
+    dtype = _parse_choice(fields, "dtype", tuple(DType))
+    problem = GemmProblem(
+        m=cells["m"],
+        k=cells["k"],
+        n=cells["n"],
+        trans_a=bool(cells["trans_a"]),
+        trans_b=bool(cells["trans_b"]),
+        dtype=dtype,
+        out_dtype=dtype,
+        format_b=_parse_choice(fields, "format_b", tuple(Format)),
+        op_impl_mode=OpImplMode.HF32 if cells["is_hf32"] else OpImplMode.DEFAULT,
+    )
+    template = _parse_choice(fields, "kernel", MEASURED_KERNELS)
+    return MeasuredRow(
+        index=index,
+        problem=problem,
+        plan=_plan_from_cells(problem, template, cells),
+        duration_us=_parse_duration(fields),
+        locked=is_locked_group(problem.k, problem.n),
+    )
+
+
+def _plan_from_cells(
+    problem: GemmProblem, template: Template, cells: Mapping[str, int]
+) -> KernelPlan:
+    return KernelPlan(
+        template=template,
+        base_m=cells["base_m"],
+        base_n=cells["base_n"],
+        base_k=cells["base_k"],
+        step_k=max(1, cells["k_l1"] // cells["base_k"]),
+        l1_buffer_num=cells["l1_buffer_num"],
+        db_l0c=max(1, cells["db_l0c"]),
+        ub_db=max(1, cells["ub_db"]),
+        m_tail_cnt=max(1, cells["m_tail_cnt"]),
+        n_tail_cnt=max(1, cells["n_tail_cnt"]),
+        single_core_k=cells["single_core_k"],
+        used_core_num=cells["used_core_num"],
+    )
