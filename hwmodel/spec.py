@@ -1,12 +1,18 @@
 """HardwareSpec: every figure of a chip that the models and the baseline read.
 
-Units are in the names. Rates are bytes per core cycle: of one core unless the name says `total`. Each figure has a
-`Provenance` under its dotted path, e.g. `rates.hbm_read_bytes_per_cycle`; `spec_io.py` reads and writes the TOML form.
+Units are in the names. Rates are bytes per core cycle: of one core unless the name says `total`.
+Each figure has a `Provenance` under its dotted path, e.g. `rates.hbm_read_bytes_per_cycle`;
+`spec_io.py` reads and writes the TOML form.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from enum import StrEnum
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
 
 
 class ProvenanceKind(StrEnum):
@@ -28,7 +34,8 @@ class Provenance:
         low: least plausible value, None only for documented figures.
         high: greatest plausible value, None only for documented figures.
 
-    Documented figures have a range too where the rate that kernels reach may differ from the vendor's figure.
+    Documented figures have a range too where what kernels reach may differ from the vendor's
+    figure.
     """
 
     kind: ProvenanceKind
@@ -39,7 +46,10 @@ class Provenance:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CoreCounts:
-    """Cores and clock. `ai_core_cnt` scales the vendor's bandwidths; aic_num unless the platform file differs."""
+    """Cores and clock.
+
+    `ai_core_cnt` scales the vendor's bandwidths; it is aic_num unless the platform file differs.
+    """
 
     aic_num: int
     aiv_num: int
@@ -62,7 +72,7 @@ class BufferSizes:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ComputeRates:
-    """Multiply-accumulates per cycle of a cube core by type, its efficiency, and lanes of a vector core."""
+    """Multiply-accumulates per cycle of a cube core, its efficiency, lanes of a vector core."""
 
     macs_per_cycle_16bit: int
     macs_per_cycle_fp32: int
@@ -94,9 +104,9 @@ class TransferRates:
 class FixedCosts:
     """Times that do not scale with bytes or multiply-accumulates.
 
-    The first accesses are the whole latency of a core's first load, from L2 or from HBM (not one on top of the
-    other). `mixed_kernel_extra_us` is what a kernel that uses cube and vector cores costs more to launch.
-    `partial_line_cycles` is paid by the fixpipe for each partial line of C.
+    The first accesses are the whole latency of a core's first load, from L2 or from HBM (not one
+    on top of the other). `mixed_kernel_extra_us` is what a kernel that uses cube and vector cores
+    costs more to launch. `partial_line_cycles` is what the fixpipe pays for a partial line of C.
     """
 
     launch_us: float
@@ -115,6 +125,19 @@ class CacheFacts:
     line_bytes: int
 
 
+SECTIONS: Mapping[str, "type[DataclassInstance]"] = MappingProxyType(
+    {
+        "cores": CoreCounts,
+        "buffers": BufferSizes,
+        "compute": ComputeRates,
+        "rates": TransferRates,
+        "fixed": FixedCosts,
+        "cache": CacheFacts,
+    }
+)
+"""The groups of figures of a `HardwareSpec`, by attribute and in the order of a hardware file."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClassError:
     """A model's absolute percentage error on the rows of one class (ratios, 0.01 = 1 %)."""
@@ -128,9 +151,9 @@ class ClassError:
 class Calibration:
     """Constants of one model fitted to measured kernels, with the evidence for them.
 
-    A calibration belongs to the chip it was measured on. On a relative of that chip the constants are carried over
-    (they are then derived, not measured) and `measured_on` goes on naming the chip that was measured; the errors
-    say nothing about the relative.
+    A calibration belongs to the chip it was measured on. On a relative of that chip the constants
+    are carried over (they are then derived, not measured) and `measured_on` goes on naming the
+    chip that was measured; the errors say nothing about the relative.
 
     Attributes:
         model: evaluator the constants belong to, e.g. `pipeline`.
@@ -160,10 +183,11 @@ class HardwareSpec:
         soc: the vendor's SoC name, e.g. `Ascend950PR_9589`.
         npu_arch: the vendor's architecture, e.g. `DAV_3510`.
         provenance: dotted path of every figure to where it comes from.
-        calibrations: fitted constants by model name; empty when there are none. Those whose `measured_on` is
-            not `soc` were carried over from a relative.
+        calibrations: fitted constants by model name; empty when there are none. Those whose
+            `measured_on` is not `soc` were carried over from a relative.
 
-    The hash covers the figures only, so that specs can be dictionary keys; equality compares everything.
+    The hash covers the figures only, so that specs can be dictionary keys; equality compares
+    everything.
     """
 
     name: str
@@ -180,17 +204,9 @@ class HardwareSpec:
 
     def figures(self) -> dict[str, int | float]:
         """Every figure by its dotted path, in the order of the file."""
-        sections = {
-            "cores": self.cores,
-            "buffers": self.buffers,
-            "compute": self.compute,
-            "rates": self.rates,
-            "fixed": self.fixed,
-            "cache": self.cache,
-        }
         return {
-            f"{name}.{figure.name}": getattr(section, figure.name)
-            for name, section in sections.items()
+            f"{name}.{figure.name}": getattr(getattr(self, name), figure.name)
+            for name, section in SECTIONS.items()
             for figure in fields(section)
         }
 
