@@ -100,15 +100,11 @@ def _check_positive_fields(plan: KernelPlan) -> Violation | None:
     return require_at_least("positive_fields", min(fields), 1)
 
 
-def _check_base_mrequire_multiple(
-    _: GemmProblem, __: HardwareSpec, plan: KernelPlan
-) -> Violation | None:
+def _check_base_m_multiple(_: GemmProblem, __: HardwareSpec, plan: KernelPlan) -> Violation | None:
     return require_multiple("base_m_multiple", plan.base_m, FRACTAL)
 
 
-def _check_base_nrequire_multiple(
-    _: GemmProblem, __: HardwareSpec, plan: KernelPlan
-) -> Violation | None:
+def _check_base_n_multiple(_: GemmProblem, __: HardwareSpec, plan: KernelPlan) -> Violation | None:
     return require_multiple("base_n_multiple", plan.base_n, FRACTAL)
 
 
@@ -124,7 +120,7 @@ def _check_base_n_limit(
     return require_at_most("base_n_limit", plan.base_n, align_up(problem.n, FRACTAL))
 
 
-def _check_base_krequire_multiple(
+def _check_base_k_multiple(
     problem: GemmProblem, _: HardwareSpec, plan: KernelPlan
 ) -> Violation | None:
     return require_multiple("base_k_multiple", plan.base_k, compute_base_k_unit(problem))
