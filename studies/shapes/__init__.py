@@ -1,0 +1,1 @@
+"""The bundled shape lists and their generator: `python -m studies.shapes.generate`."""
