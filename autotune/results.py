@@ -6,6 +6,9 @@ from enum import StrEnum
 
 from hwmodel.plan import KernelPlan
 from hwmodel.problem import GemmProblem
+from studies.gap import Coverage
+
+__all__ = ["RESULTS_SCHEMA", "ComparedPlans", "Coverage", "PlanResult", "ResultRow", "RowStatus"]
 
 RESULTS_SCHEMA = 1
 """Version of the layout of results.json."""
@@ -17,14 +20,6 @@ class RowStatus(StrEnum):
     OK = "ok"
     REJECTED = "rejected"
     NO_LEGAL_PLAN = "no_legal_plan"
-
-
-class Coverage(StrEnum):
-    """How far the shape lies from the measured kernels (specification: studies.md, "Search")."""
-
-    INSIDE = "inside"
-    TRANSPOSED = "transposed"
-    EXTRAPOLATED = "extrapolated"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
