@@ -1,0 +1,176 @@
+"""The vendor's block orders: a swizzle request to the parameters of the walk.
+
+The vendor's schedulers are the walk of `hwmodel.walk` with fixed parameters: windows of four block
+rows (BASE: the tiling data's aswWindowLen), serpentine on, the stream-K piece before the last
+data-parallel item. A request carries tiling data under the vendor's names and is read by
+`parse_request`; `swizzle_record.py` writes the work list in the form of the specification
+(swizzle.md, "The golden files").
+"""
+
+import reprlib
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import TypeVar
+
+from hwmodel.dtypes import DType, Format, OpImplMode
+from hwmodel.errors import InputError
+from hwmodel.plan import VENDOR_WINDOW_LEN, KernelPlan, L0cOutput, Template
+from hwmodel.problem import MAX_DIM, GemmProblem
+from hwmodel.walk import WalkParams, walk_params
+
+TEMPLATE_OF_KIND = {
+    "aswt": Template.ASWT,
+    "aswt_a_full": Template.A_FULL,
+    "aswt_b_full": Template.B_FULL,
+    "streamk": Template.STREAM_K,
+    "asw_base": Template.BASE,
+    "to_mul": Template.VECTOR,
+    "to_multi_mul": Template.TO_MULTI_MUL,
+    "k_eq_zero": Template.K_EQUAL_ZERO,
+}
+"""Template of each `kind` of request."""
+
+L0C_OUTPUTS = {0: "on_the_fly", 1: "nd_fixpipe_1_1", 2: "nd_fixpipe_1_2"}
+"""Meaning of `l0c2out` (specification: swizzle.md, "The golden files")."""
+
+_ON_THE_FLY = 0
+_FIXPIPE_1_2 = 2
+
+_DTYPES = {dtype.value: dtype for dtype in DType}
+_LAYOUTS = {layout.value: layout for layout in Format}
+_L1_TILED = frozenset({Template.ASWT, Template.A_FULL, Template.B_FULL})
+_PLAIN = frozenset({Template.TO_MULTI_MUL, Template.STREAM_K})
+
+Request = Mapping[str, object]
+Choice = TypeVar("Choice")
+
+
+def parse_request(request: Request) -> WalkParams:
+    """The walk that a request (the `input` object of the specification's swizzle cases) asks for.
+
+    Keys that the kind does not use are ignored.
+
+    Raises:
+        InputError: a key is missing or wrong, or the tiling data contradict each other.
+    """
+    template = _read_choice(request, "kind", TEMPLATE_OF_KIND)
+    problem = _read_problem(request)
+    if template is Template.K_EQUAL_ZERO:
+        return walk_params(problem, _read_plan(request, template, problem, tile=(1, 1)))
+    if template is Template.VECTOR:
+        base_mn = _read_base_mn(request, problem)
+        tile = (base_mn, base_mn)
+        return walk_params(problem, _read_plan(request, template, problem, tile))
+    block_keys = ("mL1", "nL1") if template in _L1_TILED else ("baseM", "baseN")
+    block_m, block_n = (_read_int(request, key) for key in block_keys)
+    tile = (
+        _read_int(request, "baseM") if template is Template.A_FULL else block_m,
+        _read_int(request, "baseN") if template is Template.B_FULL else block_n,
+    )
+    params = walk_params(problem, _read_plan(request, template, problem, tile))
+    if template in _PLAIN:
+        return params
+    return replace(
+        params,
+        block_m=block_m,
+        block_n=block_n,
+        m_tail_cnt=_read_int(request, "mTailCnt", 1),
+        n_tail_cnt=_read_int(request, "nTailCnt", 1),
+        m_base_tail_split_cnt=_read_int(request, "mBaseTailSplitCnt", 1),
+        n_base_tail_split_cnt=_read_int(request, "nBaseTailSplitCnt", 1),
+        m_tail_main=_read_int(request, "mTailMain", 0, low=0),
+        n_tail_main=_read_int(request, "nTailMain", 0, low=0),
+    )
+
+
+def _read_problem(request: Request) -> GemmProblem:
+    dtype = _read_choice(request, "dtype", _DTYPES)
+    is_hf32 = _read_flag(request, "isHf32", default=False)
+    return GemmProblem(
+        m=_read_int(request, "m"),
+        k=_read_int(request, "k", low=0),
+        n=_read_int(request, "n"),
+        trans_a=_read_flag(request, "transA", default=False),
+        trans_b=_read_flag(request, "transB", default=True),
+        dtype=dtype,
+        out_dtype=_read_choice(request, "cDtype", _DTYPES, dtype),
+        format_b=_read_choice(request, "layoutB", _LAYOUTS, Format.ND),
+        op_impl_mode=OpImplMode.HF32 if is_hf32 else OpImplMode.DEFAULT,
+    )
+
+
+def _read_plan(
+    request: Request, template: Template, problem: GemmProblem, tile: tuple[int, int]
+) -> KernelPlan:
+    """The part of the tiling data that a plan can say, with items of `tile` rows and columns."""
+    output = _read_int(request, "l0c2out", _ON_THE_FLY, low=0)
+    if output not in L0C_OUTPUTS:
+        raise InputError(f"l0c2out = {output}: must be one of {_list_names(L0C_OUTPUTS)}")
+    is_stream_k = template is Template.STREAM_K
+    # Stream-K pads its workspace rows in the 1_2 variant only.
+    is_fixpipe = output == _FIXPIPE_1_2 if is_stream_k else output != _ON_THE_FLY
+    is_base = template is Template.BASE
+    return KernelPlan(
+        template=template,
+        base_m=tile[0],
+        base_n=tile[1],
+        # The walk does not depend on the steps along K.
+        base_k=1,
+        step_k=1,
+        l0c_output=L0cOutput.FIXPIPE if is_fixpipe else L0cOutput.ON_THE_FLY,
+        window_len=_read_int(request, "windowLen") if is_base else VENDOR_WINDOW_LEN,
+        single_core_k=_read_int(request, "skSingleCoreK") if is_stream_k else problem.k,
+        used_core_num=_read_int(request, "usedCoreNum"),
+    )
+
+
+def _read_base_mn(request: Request, problem: GemmProblem) -> int:
+    """TO_MUL's tile; the tile count and the last tile follow from it and must agree."""
+    base_mn = _read_int(request, "baseMN")
+    tiles, tail = divmod(problem.m * problem.n, base_mn)
+    for key, expected in (("tileNum", tiles + bool(tail)), ("tailMN", tail)):
+        value = _read_int(request, key, expected, low=0)
+        if value != expected:
+            raise InputError(f"{key} = {value}: baseMN = {base_mn} makes it {expected}")
+    return base_mn
+
+
+def _read_value(request: Request, key: str, default: object) -> object:
+    value = request.get(key, default)
+    if value is None:
+        raise InputError(f"{key}: missing; give it a value")
+    return value
+
+
+def _read_int(request: Request, key: str, default: int | None = None, *, low: int = 1) -> int:
+    value = _read_value(request, key, default)
+    if type(value) is not int or not low <= value <= MAX_DIM:
+        raise InputError(f"{key} = {_show(value)}: must be an integer in {low}..{MAX_DIM}")
+    return value
+
+
+def _read_flag(request: Request, key: str, *, default: bool) -> bool:
+    value = _read_value(request, key, default)
+    if not isinstance(value, int) or value not in (0, 1):
+        raise InputError(f"{key} = {_show(value)}: must be 0 or 1")
+    return bool(value)
+
+
+def _read_choice(
+    request: Request, key: str, choices: Mapping[str, Choice], default: Choice | None = None
+) -> Choice:
+    if default is not None and key not in request:
+        return default
+    value = _read_value(request, key, None)
+    if not isinstance(value, str) or value not in choices:
+        raise InputError(f"{key} = {_show(value)}: must be one of {_list_names(choices)}")
+    return choices[value]
+
+
+def _list_names(choices: Iterable[object]) -> str:
+    return ", ".join(map(str, choices))
+
+
+def _show(value: object) -> str:
+    """The value as JSON-like text on one line, shortened."""
+    return reprlib.repr(value)
