@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
 
+FIGURE_LIMIT = 2**63
+"""Every figure is below this, so that it fits the 64-bit integers of array code."""
+
+
 class ProvenanceKind(StrEnum):
     """How we know a figure, from best to worst."""
 
@@ -153,7 +157,7 @@ class Calibration:
 
     A calibration belongs to the chip it was measured on. On a relative of that chip the constants
     are carried over (they are then derived, not measured) and `measured_on` goes on naming the
-    chip that was measured; the errors say nothing about the relative.
+    chip that was measured; the errors, which say nothing about the relative, are left out.
 
     Attributes:
         model: evaluator the constants belong to, e.g. `pipeline`.
@@ -162,7 +166,8 @@ class Calibration:
         data_digest: sha256 of the measured rows used.
         rows: number of rows fitted.
         constants: name (with its unit as suffix) to fitted value.
-        errors: cross-validated error by class; `all` pools the classes.
+        errors: cross-validated error by class; `all` pools the classes. Empty when nobody measured
+            this chip.
     """
 
     model: str

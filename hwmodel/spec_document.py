@@ -19,6 +19,7 @@ from typing import Any, NoReturn, TypeVar
 
 from hwmodel.errors import HardwareSpecError
 from hwmodel.spec import (
+    FIGURE_LIMIT,
     SECTIONS,
     BufferSizes,
     CacheFacts,
@@ -175,8 +176,8 @@ class _Reader:
             )
         self.check_keys(path, entry, required=_FIGURE_KEYS[:-1], optional=_FIGURE_KEYS[-1:])
         value = self.read_number(f"{path}.value", entry["value"], whole=whole)
-        if value <= 0:
-            self.fail(f"{path}.value", f"is {value}, expected a number above 0")
+        if not 0 < value < FIGURE_LIMIT:
+            self.fail(f"{path}.value", f"is {value}, expected a number above 0 and below 2^63")
         if path.endswith(_RATIO_SUFFIX) and value > 1:
             self.fail(f"{path}.value", f"is {value}, expected a ratio of at most 1")
         return value, self.read_provenance(path, entry, value)

@@ -14,6 +14,8 @@ from importlib import resources
 from pathlib import Path
 
 from hwmodel.errors import HardwareSpecError, InputError
+from hwmodel.platform_ini import UTF16_BOMS, PlatformIni, parse_platform_ini
+from hwmodel.platform_spec import complete_platform_ini
 from hwmodel.spec import HardwareSpec
 from hwmodel.spec_document import build_document, parse_document
 
@@ -23,10 +25,13 @@ DEFAULT_HARDWARE = "ascend950pr-9589"
 DAV_3510 = "DAV_3510"
 """NpuArch of the Ascend 950: the one whose tiling heuristic and kernels the project reproduces."""
 
+_BASE_OF_ARCH = {DAV_3510: DEFAULT_HARDWARE, "DAV_2201": "ascend910b1"}
+"""Spec that completes the platform file of a SoC that has none bundled: its arch's best known."""
+
 _TOML_SUFFIX = ".toml"
 _INI_SUFFIX = ".ini"
 _CLOSE_MATCHES = 3
-_CLOSE_ENOUGH = 0.5
+_CLOSE_ENOUGH = 0.4
 
 _HEADER = """\
 # Figures of one chip: each with where it comes from and, unless it is documented, the range in
@@ -63,17 +68,18 @@ def load_hardware(name_or_path: str, *, base: str | None = None) -> HardwareSpec
     """
     suffix = Path(name_or_path).suffix.lower()
     if suffix == _INI_SUFFIX:
-        from hwmodel.platform_ini import load_platform_ini
-
-        return load_platform_ini(
-            Path(name_or_path), base=None if base is None else load_hardware(base)
-        )
+        return _load_ini(Path(name_or_path), base)
     if base is not None:
         raise InputError(
             f"{name_or_path}: a base ({base}) only completes a platform .ini file; leave it out"
         )
     if suffix == _TOML_SUFFIX:
         return _load_toml(Path(name_or_path))
+    if Path(name_or_path).name != name_or_path:
+        raise HardwareSpecError(
+            f"{name_or_path}: a hardware file ends in {_TOML_SUFFIX} or {_INI_SUFFIX}; "
+            "give the path of one, or a name"
+        )
     return _load_bundled(_find_name(name_or_path))
 
 
@@ -132,12 +138,8 @@ def require_dav_3510(spec: HardwareSpec, as_950: bool) -> None:
         )
 
 
-def read_hardware_text(path: Path) -> bytes:
-    """The bytes of a hardware file.
-
-    Raises:
-        HardwareSpecError: the file is missing, a directory, empty, binary or unreadable.
-    """
+def _read_content(path: Path) -> bytes:
+    """The bytes of a hardware file, which is neither missing nor a directory, empty or binary."""
     try:
         content = path.read_bytes()
     except FileNotFoundError:
@@ -152,13 +154,13 @@ def read_hardware_text(path: Path) -> bytes:
         raise HardwareSpecError(f"{path}: cannot be read ({reason})") from None
     if not content.strip():
         raise HardwareSpecError(f"{path}: is empty; give a file that describes a chip")
-    if b"\0" in content:
+    if b"\0" in content and not content.startswith(UTF16_BOMS):
         raise HardwareSpecError(f"{path}: is a binary file; give a text file")
     return content
 
 
 def _load_toml(path: Path) -> HardwareSpec:
-    content = read_hardware_text(path)
+    content = _read_content(path)
     try:
         document = tomllib.loads(content.decode("utf-8-sig"))
     except UnicodeDecodeError as error:
@@ -168,6 +170,30 @@ def _load_toml(path: Path) -> HardwareSpec:
     except tomllib.TOMLDecodeError as error:
         raise HardwareSpecError(f"{path}: is not valid TOML: {error}") from None
     return parse_document(document, str(path))
+
+
+def _load_ini(path: Path, base: str | None) -> HardwareSpec:
+    ini = parse_platform_ini(_read_content(path), str(path))
+    return complete_platform_ini(ini, load_hardware(base or _select_base(ini)))
+
+
+def _select_base(ini: PlatformIni) -> str:
+    """Name of the bundled spec that completes a platform file: of its SoC, else of its NpuArch."""
+    own_name = ini.soc.lower().replace("_", "-")
+    if own_name in hardware_names():
+        return own_name
+    if ini.npu_arch is None:
+        raise HardwareSpecError(
+            f"{ini.where}: version.NpuArch: is missing, and neither Short_SoC_version nor "
+            "AIC_version tells it; add it, or name a base spec (--hw-base)"
+        )
+    name = _BASE_OF_ARCH.get(ini.npu_arch)
+    if name is None:
+        raise HardwareSpecError(
+            f"{ini.where}: version.NpuArch: no bundled spec has {ini.npu_arch}; "
+            "name a base spec (--hw-base)"
+        )
+    return name
 
 
 @cache
