@@ -1,0 +1,258 @@
+"""`autotune study`: the main job, from a shapes file to a table, a report and a run directory."""
+
+import argparse
+import os
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from hwmodel.errors import EXIT_DONE, InputError, RunDirectoryError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from autotune.results import ResultRow
+    from autotune.run_inputs import ResolvedOptions, RunInputs
+    from autotune.runs import RunDirectory
+
+NAME = "study"
+HELP = "compare the operator's tiling with the best one for every shape of a file"
+
+STUDIES = ("tiles",)
+STRATEGIES = ("exhaustive", "random", "tpe")
+EVALUATORS = ("pipeline", "formula")
+EFFORTS = ("quick", "standard", "full")
+FORMATS = ("table", "json", "csv")
+
+_QUESTION_OPTIONS = ("study", "strategy", "evaluator", "effort", "trials", "seed")
+"""Options that go into the search as they are; None means not given."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options; None means not given, so that `--resume` can fill in the run's own."""
+    question = parser.add_argument_group("the question")
+    question.add_argument("--shapes", metavar="FILE", help="CSV of shapes, or a bundled list")
+    question.add_argument(
+        "--hw", metavar="NAME|FILE", help="chip: a name of `autotune hw list`, a .toml or an .ini"
+    )
+    question.add_argument(
+        "--hw-base", metavar="NAME", help="chip that gives the figures an .ini file lacks"
+    )
+    question.add_argument(
+        "--as-950",
+        action="store_true",
+        default=None,
+        help="apply the heuristic of the Ascend 950 to another chip's figures",
+    )
+    question.add_argument("--study", choices=STUDIES, help="what is searched (default: tiles)")
+    question.add_argument(
+        "--strategy", choices=STRATEGIES, help="how it is searched (default: exhaustive)"
+    )
+    question.add_argument(
+        "--evaluator", choices=EVALUATORS, help="model that chooses (default: pipeline)"
+    )
+    question.add_argument(
+        "--effort", choices=EFFORTS, help="how much of the space (default: standard)"
+    )
+    question.add_argument(
+        "--trials", type=int, metavar="N", help="evaluations a shape of random and tpe"
+    )
+    question.add_argument(
+        "--seed", type=int, metavar="N", help="seed of random and tpe (default: 0)"
+    )
+    work = parser.add_argument_group("the work")
+    work.add_argument("--jobs", type=int, metavar="N", help="processes (default: all cores)")
+    place = work.add_mutually_exclusive_group()
+    place.add_argument("--out", type=Path, metavar="DIR", help="run directory (default: in runs/)")
+    place.add_argument("--resume", type=Path, metavar="DIR", help="continue the run in DIR")
+    work.add_argument(
+        "--new", action="store_true", help="start afresh although an interrupted run would fit"
+    )
+    work.add_argument(
+        "--format", choices=FORMATS, default="table", help="form of the answer on stdout"
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Answer the question, or the part of it that an interrupted run left.
+
+    Raises:
+        InputError: wrong options, shapes, hardware or run directory.
+        InterruptedRunError: Ctrl-C or SIGTERM.
+        AutotuneError: the run failed.
+    """
+    import joblib
+
+    from autotune.manifest import RunStatus
+    from autotune.runs import REPORT_NAME
+    from autotune.study_run import execute_study, reuse_study
+    from autotune.study_table import format_summary
+
+    _check_options(args)
+    options = _resolve_options(args)
+    shapes_file = _find_shapes(args, options)
+    inputs = _load_inputs(args, options, shapes_file)
+    directory = _select_run(args, inputs, options, shapes_file)
+    if directory.manifest.status is RunStatus.FINISHED:
+        rows = reuse_study(directory)
+    else:
+        jobs = joblib.cpu_count() if args.jobs is None else args.jobs
+        rows = execute_study(directory, inputs, jobs=jobs, stream=sys.stderr)
+    _show(rows, args.format)
+    _say(format_summary(rows, options.evaluator, inputs.spec))
+    _say(f"run directory {directory.path}; report {directory.path / REPORT_NAME}")
+    return EXIT_DONE
+
+
+def _check_options(args: argparse.Namespace) -> None:
+    """Refuse what no run could mean.
+
+    Raises:
+        InputError: an option out of range, or two that contradict each other.
+    """
+    for option, least in (("jobs", 1), ("trials", 1), ("seed", 0)):
+        value = getattr(args, option)
+        if value is not None and value < least:
+            raise InputError(f"--{option} {value}: must be {least} or more")
+    if args.shapes is None and args.resume is None:
+        raise InputError("--shapes FILE is missing (or --resume DIR to continue a run)")
+    if args.new and args.resume is not None:
+        raise InputError("--new and --resume contradict each other; leave one out")
+    if args.hw_base is not None and args.hw is None:
+        raise InputError("--hw-base completes a platform file; name that with --hw FILE.ini")
+
+
+def _resolve_options(args: argparse.Namespace) -> "ResolvedOptions":
+    """The options with defaults filled in: of the run to resume, else of a plain search.
+
+    Raises:
+        RunDirectoryError: there is no run to resume.
+    """
+    from autotune.run_inputs import ResolvedOptions
+    from autotune.runs import open_run
+    from hwmodel.spec_io import DEFAULT_HARDWARE
+    from studies.search import SearchOptions
+
+    given = {
+        name: value
+        for name in (*_QUESTION_OPTIONS, "shapes", "hw", "as_950")
+        if (value := getattr(args, name)) is not None
+    }
+    if args.resume is not None:
+        options = replace(open_run(args.resume).manifest.options, **given)
+    else:
+        plain = SearchOptions()
+        defaults = {name: getattr(plain, name) for name in _QUESTION_OPTIONS}
+        fixed = {"hw": DEFAULT_HARDWARE, "as_950": False, "effort": plain.effort.value}
+        options = ResolvedOptions(**{**defaults, **fixed, **given})
+    if args.trials is not None and options.strategy == "exhaustive":
+        _say("--trials has no effect: the exhaustive strategy covers the whole space")
+    return options
+
+
+def _find_shapes(args: argparse.Namespace, options: "ResolvedOptions") -> Path:
+    """The shapes file: as named, bundled, or the copy in the run to resume.
+
+    Raises:
+        InputError: there is none.
+    """
+    from autotune.runs import SHAPES_NAME
+    from studies.shape_rows import find_shapes_file
+
+    if args.shapes is None:
+        return Path(args.resume) / SHAPES_NAME
+    found = find_shapes_file(options.shapes)
+    if found.bundled:
+        _say(f"{options.shapes} is not a file here: using the bundled list {found.path.name}")
+    return found.path
+
+
+def _load_inputs(
+    args: argparse.Namespace, options: "ResolvedOptions", shapes_file: Path
+) -> "RunInputs":
+    """The question itself.
+
+    Raises:
+        InputError: shapes or hardware cannot be used.
+    """
+    from hwmodel.cost.evaluators import select_evaluator
+
+    from autotune.run_inputs import RunInputs
+    from autotune.runs import HARDWARE_NAME
+    from hwmodel.spec_io import load_hardware, require_dav_3510
+    from studies.search import Effort, SearchOptions
+    from studies.shape_rows import load_shapes
+
+    hardware = options.hw
+    if args.resume is not None and args.hw is None:
+        hardware = os.fspath(args.resume / HARDWARE_NAME)
+    spec = load_hardware(hardware, base=args.hw_base)
+    require_dav_3510(spec, as_950=options.as_950)
+    search = {name: getattr(options, name) for name in _QUESTION_OPTIONS}
+    return RunInputs(
+        rows=load_shapes(shapes_file),
+        spec=spec,
+        options=SearchOptions(**{**search, "effort": Effort(options.effort)}),
+        as_950=options.as_950,
+        model_version=select_evaluator(options.evaluator).version,
+    )
+
+
+def _select_run(
+    args: argparse.Namespace, inputs: "RunInputs", options: "ResolvedOptions", shapes_file: Path
+) -> "RunDirectory":
+    """The run to continue or to show, or a new one.
+
+    Raises:
+        RunDirectoryError: the directory holds something else, or another question's run.
+    """
+    from autotune.manifest import RunStatus
+    from autotune.runs import (
+        create_run,
+        find_interrupted,
+        is_free,
+        open_run,
+        require_same_question,
+    )
+
+    existing: RunDirectory | None = None
+    if args.resume is not None:
+        existing = open_run(args.resume)
+    elif args.out is None:
+        existing = None if args.new else find_interrupted(inputs.digests())
+    elif not is_free(args.out):
+        existing = open_run(args.out)
+        if args.new:
+            raise RunDirectoryError(
+                f"{args.out} holds a run already; name another directory with --out"
+            )
+    if existing is None:
+        return create_run(args.out, shapes_file, inputs, options, tuple(sys.argv[1:]))
+    require_same_question(existing, inputs.digests())
+    if existing.manifest.status is RunStatus.FINISHED:
+        _say(f"{existing.path} is finished already: showing its results")
+    else:
+        _say(f"continuing the run {existing.path}; what it has finished is not computed again")
+    return existing
+
+
+def _show(rows: "Sequence[ResultRow]", form: str) -> None:
+    """Print the answer; what the terminal cannot encode is escaped."""
+    from autotune.results_io import format_results_csv, format_results_json
+    from autotune.study_table import format_table
+
+    formats = {
+        "table": format_table,
+        "json": format_results_json,
+        "csv": format_results_csv,
+    }
+    text = formats[form](rows)
+    encoding = sys.stdout.encoding or "utf-8"
+    sys.stdout.write(text.encode(encoding, "backslashreplace").decode(encoding))
+    sys.stdout.flush()
+
+
+def _say(message: str) -> None:
+    """A line on stderr."""
+    sys.stderr.write(f"autotune study: {message}\n")

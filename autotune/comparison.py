@@ -1,0 +1,102 @@
+"""From the answer to a problem to the rows of the shapes file that asked it."""
+
+from collections.abc import Mapping, Sequence
+
+from autotune.parallel import Answer, AnswerKind
+from autotune.results import ComparedPlans, PlanResult, ResultRow, RowStatus
+from hwmodel.problem import GemmProblem
+from hwmodel.spec import HardwareSpec
+from hwmodel.validation.classes import select_error_class
+from studies.gap import is_resolved, select_coverage
+from studies.outcome import Certificate, EvaluatedPlan, ShapeOutcome
+from studies.shape_rows import ShapeRow
+
+_STATUS_OF_KIND = {
+    AnswerKind.FOUND: RowStatus.OK,
+    AnswerKind.REJECTED: RowStatus.REJECTED,
+    AnswerKind.NO_LEGAL_PLAN: RowStatus.NO_LEGAL_PLAN,
+}
+
+
+def make_result_rows(
+    rows: Sequence[ShapeRow],
+    answers: Mapping[GemmProblem, Answer],
+    spec: HardwareSpec,
+    evaluator: str,
+) -> tuple[ResultRow, ...]:
+    """One row per line of the shapes file, in its order; equal problems share an answer.
+
+    Args:
+        rows: the shapes file.
+        answers: by problem; none of them `failed`.
+        spec: the chip.
+        evaluator: name of the model that chose, whose error decides what is resolved.
+    """
+    compared = {
+        problem: compare_plans(answer.outcome, spec, evaluator)
+        for problem, answer in answers.items()
+        if answer.outcome is not None
+    }
+    return tuple(
+        ResultRow(
+            index=row.index,
+            name=row.name,
+            problem=row.problem,
+            weight=row.weight,
+            tag=row.tag,
+            model=row.model,
+            layer=row.layer,
+            phase=row.phase,
+            tp=row.tp,
+            tokens=row.tokens,
+            measured_us=row.measured_us,
+            status=_STATUS_OF_KIND[answers[row.problem].kind],
+            message=answers[row.problem].message,
+            compared=compared.get(row.problem),
+        )
+        for row in rows
+    )
+
+
+def compare_plans(outcome: ShapeOutcome, spec: HardwareSpec, evaluator: str) -> ComparedPlans:
+    """Baseline against best of one search."""
+    baseline, certificate = outcome.baseline, outcome.certificate
+    best_us = outcome.best.cost.task_duration_us
+    return ComparedPlans(
+        strategy=outcome.baseline_strategy,
+        baseline=_plan_result(baseline, outcome.roofline_us),
+        best=_plan_result(outcome.best, outcome.roofline_us),
+        gap_ratio=outcome.gap_ratio,
+        resolved=is_resolved(outcome, spec, evaluator),
+        error_class=select_error_class(
+            outcome.problem, baseline.plan, baseline.cost.task_duration_us, spec
+        ),
+        coverage=select_coverage(outcome),
+        roofline_us=outcome.roofline_us,
+        ties_within_1pct=outcome.ties_within_1pct,
+        evaluations=outcome.evaluations,
+        regret_ratio=None if certificate is None else best_us / certificate.best_us - 1.0,
+        violations=outcome.baseline_violations,
+        rejected=outcome.rejected,
+        certificate="" if certificate is None else describe_certificate(certificate),
+    )
+
+
+def describe_certificate(certificate: Certificate) -> str:
+    """The certificate in one sentence."""
+    restriction = f" ({certificate.restriction})" if certificate.restriction else ""
+    return (
+        f"every legal point of the space {certificate.space}{restriction} was covered by the "
+        f"{certificate.evaluator} model: {certificate.evaluated} evaluated, "
+        f"{certificate.pruned} skipped by a proven bound, of {certificate.cartesian} before the "
+        "legality rules"
+    )
+
+
+def _plan_result(evaluated: EvaluatedPlan, roofline_us: float) -> PlanResult:
+    return PlanResult(
+        plan=evaluated.plan,
+        predicted_us=evaluated.cost.task_duration_us,
+        bound=evaluated.cost.bound,
+        roofline_ratio=roofline_us / evaluated.cost.task_duration_us,
+    )

@@ -1,0 +1,63 @@
+"""Progress on stderr: a bar with the time left on a terminal, a line now and then elsewhere."""
+
+import time
+from types import TracebackType
+from typing import NoReturn, TextIO
+
+from tqdm import tqdm
+
+_PLAIN_LINES = 10
+"""Lines of a whole run when stderr is not a terminal."""
+
+
+class Progress:
+    """Counts finished problems and shows how many are left; a context manager.
+
+    Neither form uses colour, so NO_COLOR changes nothing.
+
+    Args:
+        total: problems to search.
+        stream: where to show it, usually stderr.
+    """
+
+    def __init__(self, total: int, stream: TextIO) -> None:
+        """Start the clock."""
+        self._total = total
+        self._stream = stream
+        self._done = 0
+        self._start_s = time.monotonic()
+        self._bar: tqdm[NoReturn] | None = (
+            tqdm(total=total, file=stream, desc="searching", unit="problem", dynamic_ncols=True)
+            if stream.isatty()
+            else None
+        )
+
+    def __enter__(self) -> "Progress":
+        """Nothing to do: the clock runs from construction."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Leave the terminal on a new line."""
+        if self._bar is not None:
+            self._bar.close()
+
+    def advance(self) -> None:
+        """One more problem is finished."""
+        earlier_tenths = self._done * _PLAIN_LINES // self._total
+        self._done += 1
+        if self._bar is not None:
+            self._bar.update()
+        elif self._done * _PLAIN_LINES // self._total > earlier_tenths:
+            self._stream.write(self._plain_line())
+            self._stream.flush()
+
+    def _plain_line(self) -> str:
+        elapsed_s = time.monotonic() - self._start_s
+        left_s = elapsed_s / self._done * (self._total - self._done)
+        elapsed, left = tqdm.format_interval(elapsed_s), tqdm.format_interval(left_s)
+        return f"searched {self._done} of {self._total} problems in {elapsed}, about {left} left\n"

@@ -1,0 +1,147 @@
+"""The table of a study on stdout, and its one-line summary: 120 columns, a line a shape."""
+
+from collections.abc import Sequence
+
+from autotune.report.aggregates import GapSummary, compute_summary
+from autotune.report.text import (
+    clean_text,
+    clip_text,
+    display_columns,
+    format_gap,
+    format_percent,
+    format_us,
+)
+from autotune.results import ComparedPlans, ResultRow
+from hwmodel.plan import KernelPlan, L0cOutput, Template
+from hwmodel.spec import HardwareSpec
+
+_TABLE_COLUMNS = 120
+"""Width of the table, whatever the terminal: the same question prints the same."""
+
+_GAP_COLUMNS = 2
+"""Blanks between two columns (tabulate's `simple` format)."""
+
+_SHORTEST_NAME = 16
+"""A name keeps this many columns even if the table grows wider."""
+
+_LONGEST_MESSAGE = 40
+"""Columns of the reason for which a shape has no comparison; results.csv has all of it."""
+
+_HEADERS = (
+    "shape",
+    "baseline",
+    "us",
+    "best",
+    "us",
+    "gap",
+    "res",
+    "bound",
+    "roofline",
+)
+_ALIGNMENT = ("left", "left", "right", "left", "right", "right", "left", "left", "right")
+_POOLED_CLASS = "all"
+"""Name under which a calibration pools its error classes."""
+
+LEGEND = """\
+tiling: base_m x base_n x base_k / step_k, w window (r: no serpentine), d two L0C tiles,
+        ub output through UB, the template in front when it is not aswt; us: predicted time;
+gap: baseline / best - 1; res: the gap exceeds what the model's error could explain;
+bound, roofline (share of it reached): baseline>best, once when equal"""
+
+
+def format_table(rows: Sequence[ResultRow]) -> str:
+    """The table with its legend, ending in a line feed."""
+    from tabulate import tabulate
+
+    cells = [_cells(row) for row in rows]
+    widths = [max(map(display_columns, column)) for column in zip(_HEADERS, *cells, strict=True)]
+    others = sum(widths[1:]) + _GAP_COLUMNS * (len(widths) - 1)
+    name_columns = max(_SHORTEST_NAME, _TABLE_COLUMNS - others)
+    clipped = [(clip_text(name, name_columns), *others) for name, *others in cells]
+    table = tabulate(
+        clipped,
+        headers=_HEADERS,
+        tablefmt="simple",
+        colalign=_ALIGNMENT,
+        disable_numparse=True,
+        preserve_whitespace=False,
+    )
+    return f"{table}\n\n{LEGEND}\n"
+
+
+def describe_plan(plan: KernelPlan) -> str:
+    """A plan as short as the table needs it, e.g. `256x256x64/4 w4`; `LEGEND` explains it."""
+    if plan.template in {Template.K_EQUAL_ZERO, Template.TO_MULTI_MUL}:
+        return plan.template.value
+    parts = [f"{plan.base_m}x{plan.base_n}x{plan.base_k}/{plan.step_k}"]
+    if plan.window_len > 1:
+        parts.append(f"w{plan.window_len}" + ("" if plan.serpentine else "r"))
+    if plan.db_l0c == 2:
+        parts.append("d")
+    if plan.l0c_output is L0cOutput.FIXPIPE:
+        parts.append("ub")
+    if plan.template is not Template.ASWT:
+        parts.insert(0, plan.template.value)
+    return " ".join(parts)
+
+
+def format_summary(rows: Sequence[ResultRow], evaluator: str, spec: HardwareSpec) -> str:
+    """How large the gap is over all shapes and how far that can be trusted, in one line."""
+    summary = compute_summary(rows)
+    return (
+        f"{_describe_counts(summary)}; gap {format_gap(summary.mean_gap_ratio)} "
+        f"({format_gap(summary.weighted_gap_ratio)} weighted by calls), geometric means; "
+        f"resolved for {summary.resolved} of {summary.counted}; {_describe_error(evaluator, spec)}"
+    )
+
+
+def _cells(row: ResultRow) -> tuple[str, ...]:
+    name = clean_text(row.name)
+    compared = row.compared
+    if compared is None:
+        reason = clip_text(clean_text(f"{row.status.value}: {row.message}"), _LONGEST_MESSAGE)
+        return (name, reason, *("-" for _ in _HEADERS[2:]))
+    return (
+        name,
+        describe_plan(compared.baseline.plan),
+        format_us(compared.baseline.predicted_us),
+        describe_plan(compared.best.plan),
+        format_us(compared.best.predicted_us),
+        format_gap(compared.gap_ratio),
+        "yes" if compared.resolved else "no",
+        _pair(compared.baseline.bound, compared.best.bound),
+        _roofline(compared),
+    )
+
+
+def _roofline(compared: ComparedPlans) -> str:
+    shares = (compared.baseline.roofline_ratio, compared.best.roofline_ratio)
+    return _pair(*(f"{share:.0%}" for share in shares))
+
+
+def _pair(before: str, after: str) -> str:
+    return before if before == after else f"{before}>{after}"
+
+
+def _describe_counts(summary: GapSummary) -> str:
+    """How many rows count, and why the others do not."""
+    left_out = {
+        "grouped": summary.grouped,
+        "rejected": summary.rejected,
+        "without a legal plan": summary.no_legal_plan,
+    }
+    reasons = ", ".join(f"{count} {why}" for why, count in left_out.items() if count)
+    return f"{summary.counted} of {summary.rows} shapes counted" + (
+        f" ({reasons})" if reasons else ""
+    )
+
+
+def _describe_error(evaluator: str, spec: HardwareSpec) -> str:
+    calibration = spec.calibrations.get(evaluator)
+    error = calibration.errors.get(_POOLED_CLASS) if calibration is not None else None
+    if calibration is None or error is None:
+        return f"error of the {evaluator} model on this chip not known"
+    return (
+        f"the {evaluator} model's median error is {format_percent(error.median_ape)} "
+        f"on {error.n} kernels measured on {calibration.measured_on}"
+    )
