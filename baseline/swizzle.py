@@ -8,7 +8,7 @@ data-parallel item. A request carries tiling data under the vendor's names and i
 """
 
 import reprlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import TypeVar
 
@@ -30,11 +30,14 @@ TEMPLATE_OF_KIND = {
 }
 """Template of each `kind` of request."""
 
-L0C_OUTPUTS = {0: "on_the_fly", 1: "nd_fixpipe_1_1", 2: "nd_fixpipe_1_2"}
-"""Meaning of `l0c2out` (specification: swizzle.md, "The golden files")."""
+MAX_CORES = 65536
+"""Most cores of a request: bounds the memory of an answer; real chips have fewer than 100."""
 
-_ON_THE_FLY = 0
-_FIXPIPE_1_2 = 2
+ON_THE_FLY = 0
+"""`l0c2out` of tiles that go straight to C (specification: swizzle.md, "The golden files")."""
+
+ND_FIXPIPE_1_2 = 2
+"""`l0c2out` of tiles that both vector cores may write; 1 is the variant with one of them."""
 
 _DTYPES = {dtype.value: dtype for dtype in DType}
 _LAYOUTS = {layout.value: layout for layout in Format}
@@ -103,12 +106,10 @@ def _read_plan(
     request: Request, template: Template, problem: GemmProblem, tile: tuple[int, int]
 ) -> KernelPlan:
     """The part of the tiling data that a plan can say, with items of `tile` rows and columns."""
-    output = _read_int(request, "l0c2out", _ON_THE_FLY, low=0)
-    if output not in L0C_OUTPUTS:
-        raise InputError(f"l0c2out = {output}: must be one of {_list_names(L0C_OUTPUTS)}")
+    output = _read_int(request, "l0c2out", ON_THE_FLY, low=0, high=ND_FIXPIPE_1_2)
     is_stream_k = template is Template.STREAM_K
     # Stream-K pads its workspace rows in the 1_2 variant only.
-    is_fixpipe = output == _FIXPIPE_1_2 if is_stream_k else output != _ON_THE_FLY
+    is_fixpipe = output == ND_FIXPIPE_1_2 if is_stream_k else output != ON_THE_FLY
     is_base = template is Template.BASE
     return KernelPlan(
         template=template,
@@ -120,7 +121,7 @@ def _read_plan(
         l0c_output=L0cOutput.FIXPIPE if is_fixpipe else L0cOutput.ON_THE_FLY,
         window_len=_read_int(request, "windowLen") if is_base else VENDOR_WINDOW_LEN,
         single_core_k=_read_int(request, "skSingleCoreK") if is_stream_k else problem.k,
-        used_core_num=_read_int(request, "usedCoreNum"),
+        used_core_num=_read_int(request, "usedCoreNum", high=MAX_CORES),
     )
 
 
@@ -142,10 +143,17 @@ def _read_value(request: Request, key: str, default: object) -> object:
     return value
 
 
-def _read_int(request: Request, key: str, default: int | None = None, *, low: int = 1) -> int:
+def _read_int(
+    request: Request,
+    key: str,
+    default: int | None = None,
+    *,
+    low: int = 1,
+    high: int = MAX_DIM,
+) -> int:
     value = _read_value(request, key, default)
-    if type(value) is not int or not low <= value <= MAX_DIM:
-        raise InputError(f"{key} = {_show(value)}: must be an integer in {low}..{MAX_DIM}")
+    if type(value) is not int or not low <= value <= high:
+        raise InputError(f"{key} = {_show(value)}: must be an integer in {low}..{high}")
     return value
 
 
@@ -163,14 +171,10 @@ def _read_choice(
         return default
     value = _read_value(request, key, None)
     if not isinstance(value, str) or value not in choices:
-        raise InputError(f"{key} = {_show(value)}: must be one of {_list_names(choices)}")
+        raise InputError(f"{key} = {_show(value)}: must be one of {', '.join(choices)}")
     return choices[value]
 
 
-def _list_names(choices: Iterable[object]) -> str:
-    return ", ".join(map(str, choices))
-
-
 def _show(value: object) -> str:
-    """The value as JSON-like text on one line, shortened."""
+    """The value on one line, shortened."""
     return reprlib.repr(value)
