@@ -1,0 +1,231 @@
+"""The vendor's rules for what follows from a tile, on columns of tiles.
+
+Each function takes int64 columns of equal length and answers for every row what the vendor's host
+code would choose for that tile. The scalar originals are in `baseline`; tests hold both to the
+same answers. (Specification: host-tiling.md, the section named in each function.)
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hwmodel.derived import TAIL_RUN_BYTES
+from hwmodel.footprint import L0C_ELEMENT_BYTES
+from hwmodel.integers import FRACTAL, align_up
+from hwmodel.plan import Template
+from hwmodel.problem import GemmProblem
+from hwmodel.spec import HardwareSpec
+
+IntColumn = NDArray[np.int64]
+BoolColumn = NDArray[np.bool_]
+
+K_RUN_BYTES = 256
+"""Run along K to which base_k is aligned and that L1 steps prefer (sections 5 and 6)."""
+L1_RUN_BYTES = 512
+"""Run along K that an L1 step should be a multiple of (section 6)."""
+BASE_K_FALLBACKS = (128, 64, 32, 16)
+"""base_k where not even one 256-byte run fits (section 5)."""
+BASE_K_START_BYTES = 128
+"""Bytes of the base_k that stays when none of these fits (section 3)."""
+MTE2_BYTES = 49152
+"""Bytes of a transfer from which on it is efficient (sections 6 and 8)."""
+MAX_L1_STEPS = 8
+"""Most L0 steps in an L1 step outside the plain ASWT rule (section 6)."""
+MAX_FULL_LOAD_STEPS = 4
+"""Most L0 steps in an L1 step of the streamed operand under a full load (section 8)."""
+BIAS_ROOM_BYTES = 1024
+"""L1 that the plain ASWT rule sets aside for a bias (section 8, case 3)."""
+FIXPIPE_MAX_K = 256
+"""Longest K for which the vendor takes the fixpipe output (section 8)."""
+FIXPIPE_MIN_M = 256
+"""Fewest rows for which the vendor takes the fixpipe output (section 8)."""
+FIXPIPE_MIN_ROW_BYTES = 256
+"""A row of C must be longer than this for the fixpipe output (section 8)."""
+FIXPIPE_LINE_BYTES = 128
+"""A row of C that is a multiple of this needs no fixpipe output (section 8)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tiles:
+    """Columns of tiles of one template; base_m and base_n in elements."""
+
+    template: Template
+    base_m: IntColumn
+    base_n: IntColumn
+
+    def __len__(self) -> int:
+        """Number of tiles."""
+        return len(self.base_m)
+
+
+def ceil_columns(value: IntColumn | int, divisor: IntColumn | int) -> IntColumn:
+    """Ceiling division of columns of positive integers."""
+    return np.asarray(-(-value // divisor), dtype=np.int64)
+
+
+def compute_blocks(problem: GemmProblem, tiles: Tiles) -> IntColumn:
+    """Blocks dealt out to the cores, as `hwmodel.derived.compute_block_count`."""
+    m_tiles = ceil_columns(problem.m, tiles.base_m)
+    n_tiles = ceil_columns(problem.n, tiles.base_n)
+    if tiles.template is Template.A_FULL:
+        return n_tiles
+    if tiles.template is Template.B_FULL:
+        return m_tiles
+    return m_tiles * n_tiles
+
+
+def choose_base_k(problem: GemmProblem, spec: HardwareSpec, tiles: Tiles) -> IntColumn:
+    """base_k of each tile (section 5); at least 16, also where that does not fit L0."""
+    size = problem.dtype.size_bytes
+    k16 = align_up(problem.k, FRACTAL)
+    max_k = spec.buffers.l0a_bytes // 2 // size // np.maximum(tiles.base_m, tiles.base_n)
+    if problem.trans_a and not problem.trans_b:
+        chosen = np.maximum(max_k // FRACTAL * FRACTAL, FRACTAL)
+    else:
+        unit = K_RUN_BYTES // size
+        fallback = np.select(
+            [max_k >= value for value in BASE_K_FALLBACKS],
+            BASE_K_FALLBACKS,
+            BASE_K_START_BYTES // size,
+        )
+        chosen = np.where(max_k * size >= K_RUN_BYTES, max_k // unit * unit, fallback)
+    return np.where(k16 <= max_k, k16, chosen).astype(np.int64)
+
+
+def choose_db_l0c(spec: HardwareSpec, tiles: Tiles) -> IntColumn:
+    """2 where two tiles fit L0C (section 4)."""
+    two_tiles = 2 * tiles.base_m * tiles.base_n * L0C_ELEMENT_BYTES
+    return np.where(two_tiles <= spec.buffers.l0c_bytes, 2, 1).astype(np.int64)
+
+
+def choose_ub_db(spec: HardwareSpec, tiles: Tiles) -> IntColumn:
+    """2 where the vendor double-buffers tiles in UB (section 4)."""
+    tile = tiles.base_m * tiles.base_n * L0C_ELEMENT_BYTES
+    return np.where(tile <= spec.buffers.ub_bytes, 2, 1).astype(np.int64)
+
+
+def choose_fixpipe(problem: GemmProblem, spec: HardwareSpec, tiles: Tiles) -> BoolColumn:
+    """Where the vendor sends the tile through UB (section 8); never under an A full load."""
+    row_bytes = problem.n * problem.out_dtype.size_bytes
+    serves = (
+        tiles.template is not Template.A_FULL
+        and problem.k <= FIXPIPE_MAX_K
+        and problem.m >= FIXPIPE_MIN_M
+        and row_bytes % FIXPIPE_LINE_BYTES != 0
+        and row_bytes > FIXPIPE_MIN_ROW_BYTES
+        and spec.cores.aiv_num == 2 * spec.cores.aic_num
+    )
+    many = ceil_columns(problem.m, tiles.base_m) * ceil_columns(problem.n, tiles.base_n)
+    return (many > spec.cores.aic_num) & serves
+
+
+def choose_tails(
+    problem: GemmProblem, spec: HardwareSpec, tiles: Tiles
+) -> tuple[IntColumn, IntColumn]:
+    """Row and column pieces of the last round's blocks (section 6; section 8 for full loads)."""
+    cores = spec.cores.aic_num
+    blocks = compute_blocks(problem, tiles)
+    rest = np.where(blocks <= cores, 0, blocks % cores)
+    size = problem.dtype.size_bytes
+    m_count, n_count = np.ones_like(rest), np.ones_like(rest)
+    split_m = tiles.template is not Template.A_FULL
+    split_n = tiles.template is not Template.B_FULL
+    grown = rest > 0
+    while grown.any():
+        grown_m = grown_n = np.zeros_like(grown)
+        if split_m:
+            long_m = ceil_columns(tiles.base_m, m_count) * size > TAIL_RUN_BYTES
+            fits = (m_count + 1) * n_count * rest <= cores
+            grown_m = grown & fits & (long_m | (not problem.trans_a))
+            m_count = m_count + grown_m
+        if split_n:
+            long_n = ceil_columns(tiles.base_n, n_count) * size > TAIL_RUN_BYTES
+            fits = m_count * (n_count + 1) * rest <= cores
+            allowed = grown_m if split_m else grown
+            grown_n = allowed & fits & (long_n | problem.trans_b)
+            n_count = n_count + grown_n
+        grown = grown_m if split_m else grown_n
+    return m_count, n_count
+
+
+def choose_step_k(
+    problem: GemmProblem,
+    spec: HardwareSpec,
+    tiles: Tiles,
+    base_k: IntColumn,
+    fixpipe: BoolColumn,
+) -> IntColumn:
+    """L0 steps in an L1 step of ASWT (section 8, cases 3 and 4); 0 where none fits."""
+    l1_bytes, size = spec.buffers.l1_bytes, problem.dtype.size_bytes
+    room = l1_bytes - BIAS_ROOM_BYTES if problem.bias_bytes else l1_bytes
+    plain = room // 2 // ((tiles.base_m + tiles.base_n) * base_k) // size
+    return np.where(fixpipe, _choose_section_6_steps(problem, spec, tiles, base_k), plain)
+
+
+def _choose_section_6_steps(
+    problem: GemmProblem, spec: HardwareSpec, tiles: Tiles, base_k: IntColumn
+) -> IntColumn:
+    """L0 steps in an L1 step by the rule that the fixpipe output keeps (section 6)."""
+    l1_bytes, size = spec.buffers.l1_bytes, problem.dtype.size_bytes
+    k_inner = not problem.trans_a or problem.trans_b
+    unit = L1_RUN_BYTES // size if k_inner else FRACTAL
+    run = K_RUN_BYTES // size
+    bias_slots = 2 * tiles.base_n * L0C_ELEMENT_BYTES if problem.bias_bytes else 0
+    budget = l1_bytes - bias_slots
+    max_step = np.minimum(ceil_columns(problem.k, base_k), MAX_L1_STEPS)
+    taken, mte = np.zeros_like(base_k), np.zeros_like(base_k)
+    open_rows = np.ones(len(base_k), dtype=np.bool_)
+    for step in range(1, MAX_L1_STEPS + 1):
+        k_l1 = base_k * step
+        a_bytes, b_bytes = tiles.base_m * k_l1 * size, tiles.base_n * k_l1 * size
+        larger = np.maximum(a_bytes, b_bytes)
+        fits = ((a_bytes + b_bytes) * 2 <= budget) & (larger * 4 <= l1_bytes)
+        open_rows &= fits & (step <= max_step)
+        small = mte < MTE2_BYTES
+        better = np.where(taken % unit != 0, (k_l1 % run == 0) | small, (k_l1 % unit == 0) & small)
+        take = open_rows & ((taken == 0) | better)
+        taken, mte = np.where(take, k_l1, taken), np.where(take, larger, mte)
+    return taken // base_k
+
+
+def choose_full_load_k(
+    problem: GemmProblem,
+    spec: HardwareSpec,
+    tiles: Tiles,
+    base_k: IntColumn,
+    resident_bytes: int,
+) -> tuple[IntColumn, IntColumn]:
+    """base_k and L0 steps per L1 step under a full load, for tiles taken as they are (section 8).
+
+    The vendor also shrinks the streamed side of the tile after it doubles base_k; here base_k
+    is doubled only where the tile needs no shrinking. `resident_bytes` is the L1 that the full
+    operand takes.
+    """
+    size, buffers = problem.dtype.size_bytes, spec.buffers
+    if tiles.template is Template.A_FULL:
+        streamed, resident, k_contiguous = tiles.base_n, tiles.base_m, problem.trans_b
+        streamed_l0, resident_l0 = buffers.l0b_bytes, buffers.l0a_bytes
+        bias = 2 * streamed * problem.bias_bytes
+    else:
+        streamed, resident, k_contiguous = tiles.base_m, tiles.base_n, not problem.trans_a
+        streamed_l0, resident_l0 = buffers.l0a_bytes, buffers.l0b_bytes
+        bias = np.full_like(streamed, align_up(problem.n, FRACTAL) * problem.bias_bytes)
+    rest = np.maximum(buffers.l1_bytes - resident_bytes - bias, 0)
+    limit = rest // (base_k * streamed * 2 * size)
+    max_step = np.minimum(np.minimum(ceil_columns(problem.k, base_k), limit), MAX_FULL_LOAD_STEPS)
+    run = K_RUN_BYTES // size
+    doubled = (
+        k_contiguous
+        & (max_step == limit)
+        & (max_step * base_k % run != 0)
+        & (2 * base_k * resident * size * 2 <= resident_l0)
+        & (2 * base_k * streamed * size * 2 <= streamed_l0)
+    )
+    base_k = np.where(doubled, 2 * base_k, base_k)
+    step = np.maximum(max_step, 1)
+    for candidate in range(MAX_FULL_LOAD_STEPS - 1, 0, -1):
+        large = streamed * base_k * candidate * size >= MTE2_BYTES
+        aligned = (base_k * candidate % run == 0) | (not k_contiguous)
+        step = np.where((candidate < max_step) & large & aligned, candidate, step)
+    return base_k, step
