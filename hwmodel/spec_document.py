@@ -9,7 +9,6 @@ This module turns the parsed document into a `HardwareSpec` and back. It is stri
 unknown, missing, ill-typed or implausible passes, and errors name the dotted path of the entry.
 """
 
-import math
 import re
 from collections.abc import Mapping
 from dataclasses import fields
@@ -128,7 +127,7 @@ class _Reader:
         if type(schema) is not int or schema != SCHEMA_VERSION:
             self.fail(
                 "schema",
-                f"is {schema!r}, this program reads {SCHEMA_VERSION}; "
+                f"is {_describe(schema)}, this program reads {SCHEMA_VERSION}; "
                 f"put `schema = {SCHEMA_VERSION}` if the file has the form of the bundled ones",
             )
         self.check_keys("", document, required=(*_HEAD, *SECTIONS), optional=("calibration",))
@@ -176,8 +175,8 @@ class _Reader:
             )
         self.check_keys(path, entry, required=_FIGURE_KEYS[:-1], optional=_FIGURE_KEYS[-1:])
         value = self.read_number(f"{path}.value", entry["value"], whole=whole)
-        if not 0 < value < FIGURE_LIMIT:
-            self.fail(f"{path}.value", f"is {value}, expected a number above 0 and below 2^63")
+        if value <= 0:
+            self.fail(f"{path}.value", f"is {value}, expected a number above 0")
         if path.endswith(_RATIO_SUFFIX) and value > 1:
             self.fail(f"{path}.value", f"is {value}, expected a ratio of at most 1")
         return value, self.read_provenance(path, entry, value)
@@ -272,13 +271,9 @@ class _Reader:
         expected = "a whole number" if whole else "a number"
         if isinstance(entry, bool) or not isinstance(entry, int if whole else (int, float)):
             self.fail(path, f"is {_describe(entry)}, expected {expected}")
-        try:
-            number = entry if whole else float(entry)
-        except OverflowError:
-            self.fail(path, f"is {entry}, which is too large for a number")
-        if not math.isfinite(number):
-            self.fail(path, f"is {number}, expected a finite number")
-        return number
+        if not abs(entry) < FIGURE_LIMIT:  # so written, it refuses nan too
+            self.fail(path, f"is {_describe(entry)}, expected a number below 2^63")
+        return entry if whole else float(entry)
 
     def read_text(self, path: str, entry: object, pattern: re.Pattern[str] | None = None) -> str:
         if not isinstance(entry, str) or not entry.strip():
@@ -319,6 +314,8 @@ def _describe(entry: object) -> str:
             return "missing"
         case bool():
             return f"the boolean {str(entry).lower()}"
+        case int() if abs(entry) >= FIGURE_LIMIT:
+            return "a number that is too large"
         case int() | float():
             return f"the number {entry}"
         case str():

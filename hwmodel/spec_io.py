@@ -167,8 +167,9 @@ def _load_toml(path: Path) -> HardwareSpec:
         raise HardwareSpecError(
             f"{path}: byte {error.start} is not UTF-8; save the file as UTF-8"
         ) from None
-    except tomllib.TOMLDecodeError as error:
-        raise HardwareSpecError(f"{path}: is not valid TOML: {error}") from None
+    except (ValueError, RecursionError) as error:
+        # Besides TOMLDecodeError: a number of thousands of digits, thousands of nested arrays.
+        raise HardwareSpecError(f"{path}: is not valid TOML: {error}; correct it") from None
     return parse_document(document, str(path))
 
 
