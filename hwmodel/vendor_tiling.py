@@ -11,7 +11,7 @@ maps here cover the templates that share one record: ASWT, both full loads and s
 """
 
 from collections.abc import Mapping
-from typing import Final
+from typing import Final, cast
 
 from hwmodel.errors import InputError
 from hwmodel.integers import FRACTAL, align_up, floor_div
@@ -24,6 +24,9 @@ from hwmodel.plan import (
     canonical_window,
 )
 from hwmodel.problem import GemmProblem
+
+VendorRecord = Mapping[str, int | Mapping[str, int]]
+"""A tiling data record by vendor name; BASE's has one nested record."""
 
 VENDOR_NAMES: Final[Mapping[str, str]] = {
     "used_core_num": "usedCoreNum",
@@ -133,9 +136,72 @@ def plan_from_tiling_data(
         raise InputError(f"tiling data: {missing.args[0]} is missing; the plan needs it") from None
 
 
+def plan_from_asw_tiling_data(
+    problem: GemmProblem,
+    tiling_data: VendorRecord,
+    *,
+    l0c_output: L0cOutput = L0cOutput.ON_THE_FLY,
+) -> KernelPlan:
+    """The plan of the older BASE template, from its record (host-tiling.md, section 10).
+
+    Args:
+        problem: the problem the record was made for.
+        tiling_data: the record: `tCubeTiling` with the tile, and the tail split and window beside
+            it.
+        l0c_output: the way out of L0C.
+    """
+    cube, outer = cast(Mapping[str, int], tiling_data["tCubeTiling"]), tiling_data
+    return KernelPlan(
+        template=Template.BASE,
+        base_m=cube["baseM"],
+        base_n=cube["baseN"],
+        base_k=cube["baseK"],
+        step_k=min(cube["stepKa"], cube["stepKb"]),
+        db_l0c=cube["dbL0C"],
+        l0c_output=l0c_output,
+        window_len=cast(int, outer["aswWindowLen"]),
+        m_tail_cnt=cast(int, outer["mTailCnt"]),
+        n_tail_cnt=cast(int, outer["nTailCnt"]),
+        single_core_k=problem.k,
+        used_core_num=cube["usedCoreNum"],
+    )
+
+
+def plan_from_vector_tiling_data(
+    problem: GemmProblem, template: Template, tiling_data: Mapping[str, int]
+) -> KernelPlan:
+    """The plan of a vector strategy, from its record (host-tiling.md, section 10).
+
+    The outputs of a TO_MUL tile are its base_n where M is 1, else its base_m. Fields that a vector
+    kernel does not use have their canonical value (specification: plan.md, "Fields").
+
+    Args:
+        problem: the problem the record was made for.
+        template: VECTOR (TO_MUL), TO_MULTI_MUL or K_EQUAL_ZERO.
+        tiling_data: the record of that strategy.
+    """
+    base_m = base_n = 1
+    if template is Template.VECTOR:
+        base_m, base_n = (
+            (1, tiling_data["baseMN"]) if problem.m == 1 else (tiling_data["baseMN"], 1)
+        )
+    elif template is Template.TO_MULTI_MUL:
+        base_m, base_n = tiling_data["baseM"], tiling_data["baseN"]
+    clears = template is Template.K_EQUAL_ZERO
+    return KernelPlan(
+        template=template,
+        base_m=base_m,
+        base_n=base_n,
+        base_k=1 if clears else tiling_data["baseK"],
+        step_k=1,
+        window_len=1,
+        single_core_k=problem.k,
+        used_core_num=tiling_data["aivNum" if clears else "usedCoreNum"],
+    )
+
+
 def find_inexpressible_field(problem: GemmProblem, plan: KernelPlan) -> str | None:
-    """Name of the first plan field that the vendor's tiling data cannot express; None when all can
-    be.
+    """Name of the first plan field that the vendor cannot express; None when it can express all.
 
     The kernels fix the window (length 4, serpentine) and the order of the stream-K piece, keep no
     slabs resident outside the full loads, and know at most four L0 steps in an L1 step. A value
@@ -267,8 +333,7 @@ def compute_l2_cache_disable(
     a_inner_tile: int,
     b_inner_tile: int,
 ) -> int:
-    """Which operands bypass L2: 0 none, 1 A, 2 B, 3 both (specification: host-tiling.md, section
-    10).
+    """Which operands bypass L2: 0 none, 1 A, 2 B, 3 both (host-tiling.md, section 10).
 
     Only when A, B and C together do not fit L2, an operand is read by one block only, and both its
     rows in memory and the rows of its L1 tile are whole multiples of 128 bytes.
