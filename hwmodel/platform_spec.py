@@ -243,7 +243,7 @@ class _Completion:
         if known.low is None or known.high is None:
             return value / _GUESS_FACTOR, value * _GUESS_FACTOR
         ratio = value / self.base_figures[path]
-        return min(value, known.low * ratio), max(value, known.high * ratio)
+        return float(min(value, known.low * ratio)), float(max(value, known.high * ratio))
 
     def name(self, key: str) -> str:
         return f"{self.ini.soc}.ini, {key}"

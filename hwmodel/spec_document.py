@@ -73,24 +73,25 @@ def parse_document(document: Mapping[str, object], where: str) -> HardwareSpec:
 
 
 def build_document(spec: HardwareSpec) -> dict[str, Any]:
-    """The document of a spec, as plain values; `parse_document` gives the same spec back."""
+    """The document of a spec, as plain values; `parse_document` gives an equal spec back.
+
+    Equal specs give equal documents, down to the text: 31 and 31.0 are the same rate.
+    """
     document: dict[str, Any] = {
         "schema": SCHEMA_VERSION,
         "name": spec.name,
         "soc": spec.soc,
         "npu_arch": spec.npu_arch,
     }
-    for path, value in spec.figures().items():
-        section, name = path.split(".")
-        provenance = spec.provenance[path]
-        figure: dict[str, object] = {
-            "value": value,
-            "provenance": provenance.kind.value,
-            "source": provenance.source,
+    figures = spec.figures()
+    for section, section_type in SECTIONS.items():
+        document[section] = {
+            one.name: _build_figure(
+                figures[path] if one.type is int else float(figures[path]), spec.provenance[path]
+            )
+            for one in fields(section_type)
+            for path in [f"{section}.{one.name}"]
         }
-        if provenance.low is not None and provenance.high is not None:
-            figure["range"] = [provenance.low, provenance.high]
-        document.setdefault(section, {})[name] = figure
     if spec.calibrations:
         document["calibration"] = {
             model: _build_calibration(calibration)
@@ -99,16 +100,31 @@ def build_document(spec: HardwareSpec) -> dict[str, Any]:
     return document
 
 
+def _build_figure(value: int | float, provenance: Provenance) -> dict[str, object]:
+    figure: dict[str, object] = {
+        "value": value,
+        "provenance": provenance.kind.value,
+        "source": provenance.source,
+    }
+    if provenance.low is not None and provenance.high is not None:
+        figure["range"] = [float(provenance.low), float(provenance.high)]
+    return figure
+
+
 def _build_calibration(calibration: Calibration) -> dict[str, object]:
     return {
         "measured_on": calibration.measured_on,
         "date": calibration.date,
         "data_digest": calibration.data_digest,
         "rows": calibration.rows,
-        "constants": dict(calibration.constants),
+        "constants": {name: float(value) for name, value in sorted(calibration.constants.items())},
         "errors": {
-            name: {"n": error.n, "median_ape": error.median_ape, "p90_ape": error.p90_ape}
-            for name, error in calibration.errors.items()
+            name: {
+                "n": error.n,
+                "median_ape": float(error.median_ape),
+                "p90_ape": float(error.p90_ape),
+            }
+            for name, error in sorted(calibration.errors.items())
         },
     }
 

@@ -74,7 +74,9 @@ def test_round_trip_as_toml(soc: str, base: str, tmp_path: Path) -> None:
     spec = load_hardware(str(FILES / f"{soc}.ini"), base=base)
     path = tmp_path / "chip.toml"
     write_hardware(spec, path)
-    assert load_hardware(str(path)) == spec
+    again = load_hardware(str(path))
+    assert again == spec
+    assert spec_digest(again) == spec_digest(spec)
 
 
 def test_digest_does_not_depend_on_the_place_of_the_file(

@@ -453,6 +453,22 @@ class TestDigest:
             "98747076b321c45665227f0103827cc4d1c86fabac5d5be07a20f17b2d2612df"
         )
 
+    def test_same_whether_a_figure_is_whole_or_not(self) -> None:
+        spec = replace_calibrations({"pipeline": CALIBRATION})
+        known = spec.provenance["fixed.launch_us"]
+        whole, real = (
+            replace(
+                spec,
+                rates=replace(spec.rates, hbm_read_bytes_per_cycle=number(31)),
+                provenance={**spec.provenance, HBM: replace(known, low=number(1))},
+                calibrations={"pipeline": replace(CALIBRATION, constants={"x_us": number(1)})},
+            )
+            for number in (int, float)
+        )
+        assert whole == real
+        assert spec_digest(whole) == spec_digest(real)
+        assert format_hardware(whole) == format_hardware(real)
+
     def test_every_part_counts(self) -> None:
         spec = replace_calibrations({})
         provenance = replace(spec.provenance[HBM], source="elsewhere")
