@@ -13,7 +13,8 @@ from hwmodel.dtypes import DType, Format
 from hwmodel.errors import InputError
 from hwmodel.plan import KernelPlan, L0cOutput, StreamKOrder, Template
 from hwmodel.problem import MAX_DIM, GemmProblem
-from hwmodel.walk import AIV_PER_AIC, WalkItem, build_schedule, walk, walk_params
+from hwmodel.walk import AIV_PER_AIC, KSplit, WalkItem, build_schedule, walk, walk_params
+from hwmodel.walk.pieces import compute_k_slices
 from tests.hwmodel.walk_cases import (
     any_walk,
     assert_covers_once,
@@ -268,9 +269,35 @@ def test_impossible_walks_are_named(problem: GemmProblem, plan: KernelPlan, mess
 
 
 @pytest.mark.parametrize(
-    ("count", "main"), [(2, 0), (4, 8), (2, 48)], ids=["no_size", "too_many", "nothing_left"]
+    ("count", "main"), [(2, 0), (4, 8), (2, 24)], ids=["no_size", "too_many", "nothing_left"]
 )
 def test_merged_tails_that_do_not_fit_are_named(count: int, main: int) -> None:
     params = walk_params(GemmProblem(m=40, n=16, k=8), make_plan(Template.ASWT))
     with pytest.raises(InputError, match="merged blocks"):
         replace(params, m_base_tail_split_cnt=count, m_tail_main=main)
+
+
+@pytest.mark.parametrize(
+    ("k_split", "length", "slices"),
+    [
+        (KSplit.NONE, 100_000, (100_000, 1)),
+        (KSplit.THRESHOLD, 1024, (1024, 1)),
+        (KSplit.THRESHOLD, 2047, (1024, 1)),
+        (KSplit.THRESHOLD, 2048, (1024, 2)),
+        (KSplit.THRESHOLD, 268_435_456, (1024, 262_144)),
+        (KSplit.THRESHOLD, 268_435_457, (8192, 32_768)),
+        (KSplit.EVEN, 8192, (8192, 1)),
+        (KSplit.EVEN, 8193, (4160, 2)),
+    ],
+)
+def test_k_slices(k_split: KSplit, length: int, slices: tuple[int, int]) -> None:
+    assert compute_k_slices(k_split, length) == slices
+
+
+@pytest.mark.parametrize(
+    ("single_core_k", "expected"), [(2047, KSplit.NONE), (2048, KSplit.THRESHOLD)]
+)
+def test_fp32_stream_k_is_sliced_from_2048(single_core_k: int, expected: KSplit) -> None:
+    problem = GemmProblem(m=16, n=16, k=4000, dtype=DType.FP32, out_dtype=DType.FP32)
+    plan = make_plan(Template.STREAM_K, single_core_k=single_core_k)
+    assert walk_params(problem, plan).k_split is expected
