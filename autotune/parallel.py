@@ -105,9 +105,11 @@ def _answer_in_workers(tasks: Sequence[SearchTask], workers: int) -> Generator[A
     """Answers of loky worker processes with one BLAS thread each."""
     import joblib
     from joblib.externals.loky import get_reusable_executor
-    from joblib.externals.loky.process_executor import BrokenProcessPool
+    from joblib.externals.loky.backend import resource_tracker
+    from joblib.externals.loky.process_executor import TerminatedWorkerError
 
     is_done = False
+    resource_tracker.ensure_running()  # here, because its start unblocks Ctrl-C
     try:
         with joblib.parallel_config(backend="loky", inner_max_num_threads=1):
             parallel = joblib.Parallel(n_jobs=workers, return_as="generator_unordered")
@@ -117,7 +119,7 @@ def _answer_in_workers(tasks: Sequence[SearchTask], workers: int) -> Generator[A
             while (answer := next(answers, None)) is not None:
                 yield answer
         is_done = True
-    except BrokenProcessPool as error:
+    except TerminatedWorkerError as error:
         raise AutotuneError(
             "a worker process died, perhaps for want of memory; try fewer --jobs"
         ) from error

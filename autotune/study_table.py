@@ -1,17 +1,19 @@
 """The table of a study on stdout, and its one-line summary: 120 columns, a line a shape."""
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 
 from autotune.report.aggregates import GapSummary, compute_summary
 from autotune.report.text import (
     clean_text,
     clip_text,
     display_columns,
+    format_count,
     format_gap,
     format_percent,
     format_us,
 )
-from autotune.results import ComparedPlans, ResultRow
+from autotune.results import ComparedPlans, ResultRow, RowStatus
 from hwmodel.plan import KernelPlan, L0cOutput, Template
 from hwmodel.spec import HardwareSpec
 
@@ -21,11 +23,11 @@ _TABLE_COLUMNS = 120
 _GAP_COLUMNS = 2
 """Blanks between two columns (tabulate's `simple` format)."""
 
+_HEADER_PADDING = 2
+"""Blanks that tabulate keeps beside a header (its MIN_PADDING)."""
+
 _SHORTEST_NAME = 16
 """A name keeps this many columns even if the table grows wider."""
-
-_LONGEST_MESSAGE = 40
-"""Columns of the reason for which a shape has no comparison; results.csv has all of it."""
 
 _HEADERS = (
     "shape",
@@ -36,25 +38,32 @@ _HEADERS = (
     "gap",
     "res",
     "bound",
-    "roofline",
+    "roof",
 )
 _ALIGNMENT = ("left", "left", "right", "left", "right", "right", "left", "left", "right")
 _POOLED_CLASS = "all"
 """Name under which a calibration pools its error classes."""
 
+_STATUS_TEXTS = {
+    RowStatus.OK: "ok",
+    RowStatus.REJECTED: "rejected",
+    RowStatus.NO_LEGAL_PLAN: "no legal plan",
+}
+
 LEGEND = """\
 tiling: base_m x base_n x base_k / step_k, w window (r: no serpentine), d two L0C tiles,
         ub output through UB, the template in front when it is not aswt; us: predicted time;
 gap: baseline / best - 1; res: the gap exceeds what the model's error could explain;
-bound, roofline (share of it reached): baseline>best, once when equal"""
+bound, roof (share of the roofline reached): baseline>best, once when equal"""
 
 
 def format_table(rows: Sequence[ResultRow]) -> str:
-    """The table with its legend, ending in a line feed."""
+    """The table with its legend and why shapes have no answer, ending in a line feed."""
     from tabulate import tabulate
 
     cells = [_cells(row) for row in rows]
-    widths = [max(map(display_columns, column)) for column in zip(_HEADERS, *cells, strict=True)]
+    headers = [header + " " * _HEADER_PADDING for header in _HEADERS]
+    widths = [max(map(display_columns, column)) for column in zip(headers, *cells, strict=True)]
     others = sum(widths[1:]) + _GAP_COLUMNS * (len(widths) - 1)
     name_columns = max(_SHORTEST_NAME, _TABLE_COLUMNS - others)
     clipped = [(clip_text(name, name_columns), *others) for name, *others in cells]
@@ -66,7 +75,7 @@ def format_table(rows: Sequence[ResultRow]) -> str:
         disable_numparse=True,
         preserve_whitespace=False,
     )
-    return f"{table}\n\n{LEGEND}\n"
+    return "\n".join((table, "", LEGEND, *_reasons(rows), ""))
 
 
 def describe_plan(plan: KernelPlan) -> str:
@@ -99,8 +108,7 @@ def _cells(row: ResultRow) -> tuple[str, ...]:
     name = clean_text(row.name)
     compared = row.compared
     if compared is None:
-        reason = clip_text(clean_text(f"{row.status.value}: {row.message}"), _LONGEST_MESSAGE)
-        return (name, reason, *("-" for _ in _HEADERS[2:]))
+        return (name, _STATUS_TEXTS[row.status], *("-" for _ in _HEADERS[2:]))
     return (
         name,
         describe_plan(compared.baseline.plan),
@@ -112,6 +120,13 @@ def _cells(row: ResultRow) -> tuple[str, ...]:
         _pair(compared.baseline.bound, compared.best.bound),
         _roofline(compared),
     )
+
+
+def _reasons(rows: Sequence[ResultRow]) -> Iterator[str]:
+    """A line for each reason why shapes have no comparison."""
+    without = [(row.status, clean_text(row.message)) for row in rows if row.compared is None]
+    for (status, message), count in Counter(without).items():
+        yield f"{_STATUS_TEXTS[status]} ({format_count(count, 'shape')}): {message}"
 
 
 def _roofline(compared: ComparedPlans) -> str:
