@@ -1,4 +1,4 @@
-"""What a study says about one shape: the values that travel from the search to journal, tables and report."""
+"""What a study says about one shape: the values that go to journal, tables and report."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ class EvaluatedPlan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Certificate:
-    """Proof of coverage of an exhaustive search: every legal point of the named space was evaluated or pruned.
+    """Proof of coverage: every legal point of the named space was evaluated or pruned.
 
     Attributes:
         space: name of the space, e.g. `tiles`.
@@ -27,7 +27,7 @@ class Certificate:
         cartesian: points before the legality rules.
         evaluated: legal points evaluated.
         pruned: legal points skipped by a proven bound.
-        best_us: least predicted time over the covered points.
+        best_us: least predicted time over the covered points and the baseline, to six digits.
     """
 
     space: str
@@ -52,10 +52,12 @@ class ShapeOutcome:
         top: the best plans in order, `best` first.
         ties_within_1pct: evaluated points within 1 % of the best, itself included.
         evaluations: plans evaluated, the baseline included.
-        rejected: illegal points by rule (a point that breaks several rules counts once, under the first).
+        rejected: illegal points by rule, most frequent first; a point that breaks several rules
+            counts once, under the first in the order of `hwmodel.violation`.
         certificate: what an exhaustive search covered; None for a sampling strategy.
         roofline_us: least time any plan could take (specification: hardware.md, roofline).
-        history_us: best-so-far predicted time after each evaluation, for sampling strategies; else empty.
+        history_us: best predicted time so far after each evaluation of a sampling strategy; else
+            empty.
     """
 
     problem: GemmProblem
@@ -73,5 +75,5 @@ class ShapeOutcome:
 
     @property
     def gap_ratio(self) -> float:
-        """How much longer the baseline takes than the best: t_baseline / t_best - 1, never negative."""
+        """How much longer the baseline takes than the best: t_baseline / t_best - 1, never < 0."""
         return self.baseline.cost.task_duration_us / self.best.cost.task_duration_us - 1.0

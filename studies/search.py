@@ -1,12 +1,21 @@
 """One shape, one search: baseline first, then the strategy, then the outcome."""
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Protocol
 
-JsonRecord = Mapping[str, object]
-"""One line of a journal."""
+from hwmodel.errors import InputError
+from hwmodel.problem import GemmProblem
+from hwmodel.spec import HardwareSpec
+from studies.exhaustive_search import search_exhaustively
+from studies.journal import Journal, JsonRecord
+from studies.objective import build_objective
+from studies.outcome import ShapeOutcome
+from studies.sampling_search import search_by_sampling
+from studies.setting import build_setting
+from studies.space import SPACE_NAME
+from studies.strategies import EXHAUSTIVE, STRATEGY_NAMES
+
+__all__ = ["Effort", "Journal", "JsonRecord", "SearchOptions", "search_shape"]
 
 
 class Effort(StrEnum):
@@ -25,7 +34,7 @@ class SearchOptions:
         study: name of the study, e.g. `tiles`.
         strategy: `exhaustive`, `random` or `tpe`.
         evaluator: name of the objective, e.g. `pipeline`.
-        effort: preset of the exhaustive search's space.
+        effort: preset of the space; `full` covers what `standard` does.
         trials: evaluations of a sampling strategy, the baseline included.
         seed: seed of a sampling strategy; each shape derives its own from it and the problem.
     """
@@ -38,11 +47,28 @@ class SearchOptions:
     seed: int = 0
 
 
-class Journal(Protocol):
-    """Append-only record of one shape's finished evaluations; the run directory implements it."""
+def search_shape(
+    problem: GemmProblem, spec: HardwareSpec, options: SearchOptions, journal: Journal
+) -> ShapeOutcome:
+    """The vendor's plan and the best plan of the space for one problem.
 
-    def read(self) -> Sequence[JsonRecord]:
-        """Records of an earlier, interrupted search, oldest first; empty on a fresh start."""
+    Raises:
+        InputError: an option has an unknown or impossible value.
+        RejectedError: the operator rejects the problem.
+    """
+    _check_options(options)
+    objective = build_objective(problem, spec, options.evaluator)
+    setting = build_setting(problem, spec, objective, quick=options.effort is Effort.QUICK)
+    if options.strategy == EXHAUSTIVE:
+        return search_exhaustively(setting, journal)
+    return search_by_sampling(setting, options.strategy, options.trials, options.seed, journal)
 
-    def append(self, records: Sequence[JsonRecord]) -> None:
-        """Write records durably (one synced write per call)."""
+
+def _check_options(options: SearchOptions) -> None:
+    if options.study != SPACE_NAME:
+        raise InputError(f"study {options.study!r} is unknown; use {SPACE_NAME}")
+    if options.strategy not in STRATEGY_NAMES:
+        known = ", ".join(STRATEGY_NAMES)
+        raise InputError(f"strategy {options.strategy!r} is unknown; use one of {known}")
+    if options.trials < 1:
+        raise InputError(f"trials = {options.trials}: must be at least 1")

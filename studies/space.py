@@ -14,9 +14,11 @@ from dataclasses import dataclass, fields
 import numpy as np
 from numpy.typing import NDArray
 
+from baseline.decision import decide
+from hwmodel.cost.evaluator import Evaluator
 from hwmodel.footprint import DOUBLE_BUFFER
 from hwmodel.legality import FULL_LOAD_SLOTS
-from hwmodel.plan import CUBE_TEMPLATES, KernelPlan, L0cOutput, Template
+from hwmodel.plan import CUBE_TEMPLATES, KernelPlan, L0cOutput, Template, canonical_plan
 from hwmodel.plan_batch import TEMPLATE_CODES, PlanBatch
 from hwmodel.problem import GemmProblem
 from hwmodel.spec import HardwareSpec
@@ -153,6 +155,42 @@ def build_space(
         build_template_cells(problem, spec, template, quick=quick) for template in templates
     )
     return _assemble(problem, parts, QUICK_RESTRICTION if quick else "")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class TileLandscape:
+    """Best predicted time for each tile.
+
+    Attributes:
+        base_m: tile heights, ascending, shape (rows,).
+        base_n: tile widths, ascending, shape (columns,).
+        best_us: least predicted time with that tile, shape (rows, columns); NaN where no plan of
+            the space has it.
+    """
+
+    base_m: IntColumn
+    base_n: IntColumn
+    best_us: NDArray[np.float64]
+
+
+def tile_landscape(
+    problem: GemmProblem, spec: HardwareSpec, evaluator: Evaluator
+) -> TileLandscape:
+    """For each legal (base_m, base_n) the best time over the rest of the quick space.
+
+    Raises:
+        RejectedError: the operator rejects the problem.
+    """
+    baseline = canonical_plan(problem, decide(problem, spec).plan)
+    space = build_space(problem, spec, baseline, quick=True)
+    plans = space.plans(np.arange(len(space), dtype=np.int64))
+    times_us = evaluator.estimate_us(problem, spec, plans)
+    base_m, row = np.unique(plans.base_m, return_inverse=True)
+    base_n, column = np.unique(plans.base_n, return_inverse=True)
+    best_us = np.full((len(base_m), len(base_n)), np.inf)
+    np.minimum.at(best_us, (row, column), times_us)
+    best_us[np.isinf(best_us)] = np.nan
+    return TileLandscape(base_m=base_m, base_n=base_n, best_us=best_us)
 
 
 def _assemble(

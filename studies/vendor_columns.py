@@ -16,6 +16,7 @@ from hwmodel.integers import FRACTAL, align_up
 from hwmodel.plan import Template
 from hwmodel.problem import GemmProblem
 from hwmodel.spec import HardwareSpec
+from hwmodel.vendor_tiling import MAX_VENDOR_STEP_K
 
 IntColumn = NDArray[np.int64]
 BoolColumn = NDArray[np.bool_]
@@ -156,11 +157,15 @@ def choose_step_k(
     base_k: IntColumn,
     fixpipe: BoolColumn,
 ) -> IntColumn:
-    """L0 steps in an L1 step of ASWT (section 8, cases 3 and 4); 0 where none fits."""
+    """L0 steps in an L1 step of ASWT (section 8, cases 3 and 4); 0 where none fits.
+
+    The tiling data passes on at most four of them (section 10).
+    """
     l1_bytes, size = spec.buffers.l1_bytes, problem.dtype.size_bytes
     room = l1_bytes - BIAS_ROOM_BYTES if problem.bias_bytes else l1_bytes
     plain = room // 2 // ((tiles.base_m + tiles.base_n) * base_k) // size
-    return np.where(fixpipe, _choose_section_6_steps(problem, spec, tiles, base_k), plain)
+    section_6 = _choose_section_6_steps(problem, spec, tiles, base_k)
+    return np.minimum(np.where(fixpipe, section_6, plain), MAX_VENDOR_STEP_K)
 
 
 def _choose_section_6_steps(

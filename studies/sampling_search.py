@@ -1,0 +1,114 @@
+"""Search by a sampling strategy: batches of points, every evaluation journalled.
+
+Resuming is replaying: the strategy starts from its seed again and finished evaluations are served
+from the journal by their keys, so the interrupted search and the uninterrupted one end alike.
+"""
+
+import hashlib
+import json
+from collections.abc import Sequence
+
+import numpy as np
+
+from hwmodel.cost.breakdown import CostBreakdown
+from hwmodel.plan import KernelPlan
+from hwmodel.plan_batch import PlanBatch
+from hwmodel.problem import GemmProblem
+from studies.journal import EVALUATION_KIND, Journal, JsonRecord, read_by_key
+from studies.outcome import EvaluatedPlan, ShapeOutcome
+from studies.outcome_json import cost_from_json, cost_to_json, plan_to_json, problem_to_json
+from studies.ranking import order_plans, rank_times, tie_limit
+from studies.setting import TOP_COUNT, SearchSetting
+from studies.space import TileSpace, build_space
+from studies.strategies import build_strategy
+from studies.strategies.protocol import Times
+
+BATCH = 10
+"""Points asked at once; fixed, so that the course of a search depends on its seed alone."""
+SEED_BYTES = 4
+"""A strategy's seed is a 32-bit number."""
+
+
+def search_by_sampling(
+    setting: SearchSetting, strategy: str, trials: int, seed: int, journal: Journal
+) -> ShapeOutcome:
+    """The best of `trials` evaluations, the baseline first; fewer when the space is exhausted."""
+    space = build_space(setting.problem, setting.spec, setting.baseline.plan, quick=setting.quick)
+    log = _EvaluationLog(setting, journal)
+    log.evaluate([setting.baseline.plan])
+    if len(space):
+        _sample(space, strategy, derive_seed(seed, setting.problem), trials, log)
+    evaluated = log.evaluated
+    times_us = np.array([item.cost.task_duration_us for item in evaluated])
+    ranks = rank_times(times_us)
+    plans = PlanBatch.from_plans([item.plan for item in evaluated])
+    order = order_plans(plans, ranks, setting.baseline.plan)
+    return setting.outcome(
+        top=[evaluated[row] for row in order[:TOP_COUNT]],
+        ties_within_1pct=int((ranks <= tie_limit(int(ranks[order[0]]))).sum()),
+        evaluations=len(evaluated),
+        rejected=space.rejected,
+        history_us=tuple(float(best_us) for best_us in np.minimum.accumulate(times_us)),
+    )
+
+
+def _sample(
+    space: TileSpace, strategy_name: str, seed: int, trials: int, log: "_EvaluationLog"
+) -> None:
+    """Evaluate the strategy's points until there are `trials` evaluations or no points left."""
+    strategy = build_strategy(strategy_name, space, seed)
+    baseline = log.evaluated[0]
+    baseline_index = space.index_of(baseline.plan)
+    if baseline_index is not None:
+        strategy.observe(baseline_index, baseline.cost.task_duration_us)
+    while (open_trials := trials - len(log.evaluated)) > 0:
+        batch = strategy.ask(min(BATCH, open_trials))
+        if len(batch) == 0:
+            return
+        plans = space.plans(batch)
+        strategy.tell(log.evaluate([plans.plan(row) for row in range(len(plans))]))
+
+
+def derive_seed(seed: int, problem: GemmProblem) -> int:
+    """The seed of one shape's strategy: it depends on the run's seed and the problem alone."""
+    text = json.dumps([seed, problem_to_json(problem)], sort_keys=True)
+    return int.from_bytes(hashlib.sha256(text.encode("utf-8")).digest()[:SEED_BYTES], "big")
+
+
+class _EvaluationLog:
+    """All evaluations of a search in order, each served from the journal if it is there."""
+
+    def __init__(self, setting: SearchSetting, journal: Journal) -> None:
+        self._setting = setting
+        self._journal = journal
+        self._finished = read_by_key(journal, EVALUATION_KIND)
+        self.evaluated: list[EvaluatedPlan] = []
+
+    def evaluate(self, plans: Sequence[KernelPlan]) -> Times:
+        """Predicted times of a batch; what the journal lacks is evaluated and written at once."""
+        new_records: list[JsonRecord] = []
+        first = len(self.evaluated)
+        for plan in plans:
+            key = self._setting.objective.key(plan)
+            cost = self._find(key)
+            if cost is None:
+                cost = self._setting.objective.evaluate(plan).cost
+                new_records.append(
+                    {
+                        "kind": EVALUATION_KIND,
+                        "trial": len(self.evaluated),
+                        "key": key,
+                        "plan": plan_to_json(plan),
+                        "cost": cost_to_json(cost),
+                    }
+                )
+            self.evaluated.append(EvaluatedPlan(plan=plan, cost=cost))
+        if new_records:
+            self._journal.append(new_records)
+        return np.array([item.cost.task_duration_us for item in self.evaluated[first:]])
+
+    def _find(self, key: str) -> CostBreakdown | None:
+        try:
+            return cost_from_json(self._finished[key].get("cost"))
+        except (KeyError, ValueError):
+            return None  # Absent, or damaged, which is as good as absent.
