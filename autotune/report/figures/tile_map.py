@@ -1,0 +1,221 @@
+"""Heat map of the predicted time over (base_m, base_n), with baseline and best marked."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch, PathPatch
+from matplotlib.path import Path
+from matplotlib.transforms import Bbox, BboxTransformTo
+from numpy.typing import NDArray
+
+from autotune.report.figures.style import (
+    INK,
+    SMALL_FONT_SIZE,
+    WIDTH,
+    ReportFigure,
+    new_figure,
+    place_axes,
+    render_svg,
+)
+from autotune.report.text import TIMES, clean_text, format_gap, format_product, format_us
+from hwmodel.plan import KernelPlan, Template
+
+NAME = "tile_map"
+TITLE = "Predicted time over the tile sizes, for the largest gap"
+
+_HEIGHT = 360.0
+_LEFT = 56.0
+_RIGHT = 190.0
+_TOP = 12.0
+_BOTTOM = 44.0
+
+_LEVELS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
+"""Upper ends of the colour steps: how much longer than the fastest tile."""
+
+_BOUNDS = (0.0, *_LEVELS, np.inf)
+_OVERLAP = 0.05
+"""Part of a cell that a row reaches into the next, which is drawn later or has the same colour."""
+
+_COLOURS = (
+    "#081d58",
+    "#234ba0",
+    "#1f80b8",
+    "#34a9c3",
+    "#7accbc",
+    "#b9e3b5",
+    "#e3f4b2",
+    "#f6f7e6",
+)
+"""One colour a step, dark is fast; lightness alone tells them apart, so grey print works."""
+
+_MARK_BASELINE = "#e8590c"
+_WHITE = "#ffffff"
+_BLACK = "#000000"
+_MARK_SIZE = 9.0
+_MOST_TICKS = 12
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TileMap:
+    """What the heat map shows.
+
+    Attributes:
+        name: the shape's name.
+        base_m: tile heights, ascending, shape (rows,).
+        base_n: tile widths, ascending, shape (columns,).
+        best_us: least predicted time of each pair, shape (rows, columns); NaN where no plan is
+            legal.
+        baseline: the vendor's plan.
+        baseline_us: its predicted time.
+        best: the best plan found.
+        best_us_found: its predicted time.
+        gap_ratio: the gap between the two.
+    """
+
+    name: str
+    base_m: NDArray[np.int64]
+    base_n: NDArray[np.int64]
+    best_us: NDArray[np.float64]
+    baseline: KernelPlan
+    baseline_us: float
+    best: KernelPlan
+    best_us_found: float
+    gap_ratio: float
+
+
+def build_tile_map(tile_map: TileMap) -> ReportFigure:
+    """The figure with its words."""
+    fastest = float(np.nanmin(tile_map.best_us))
+    name = clean_text(tile_map.name)
+    caption = (
+        f"Shape {name}, gap {format_gap(tile_map.gap_ratio)}. Each cell is an L0C tile of base_m "
+        f"{TIMES} base_n; its colour is the least predicted time over all other choices (base_k, "
+        "steps, buffers, window) at that tile, relative to the fastest cell. Empty cells have no "
+        "legal plan. The marks stand at the tile of each plan; the vendor's plan may be slower than "
+        "its cell, which holds the best that its tile allows." + _template_note(tile_map)
+    )
+    near = int(np.sum(tile_map.best_us <= fastest * (1.0 + _LEVELS[0])))
+    legal = int(np.sum(np.isfinite(tile_map.best_us)))
+    alt = (
+        f"Heat map over {len(tile_map.base_m)} tile heights and {len(tile_map.base_n)} tile "
+        f"widths for {name}: the fastest tile takes {format_us(fastest)} µs, {near} of {legal} "
+        f"legal tiles are within 1 % of it. The vendor chose {_tile(tile_map.baseline)} "
+        f"({format_us(tile_map.baseline_us)} µs), the best found is {_tile(tile_map.best)} "
+        f"({format_us(tile_map.best_us_found)} µs)."
+    )
+    svg = render_svg(lambda: draw_tile_map(tile_map), title=TITLE, description=alt)
+    return ReportFigure(name=NAME, title=TITLE, caption=caption, alt=alt, svg=svg)
+
+
+def draw_tile_map(tile_map: TileMap) -> Figure:
+    """Draw the map; call inside `figure_style`."""
+    figure = new_figure(_HEIGHT)
+    axes = place_axes(figure, left=_LEFT, right=_RIGHT, top=_TOP, bottom=_BOTTOM)
+    excess = tile_map.best_us / np.nanmin(tile_map.best_us) - 1.0
+    for level, colour in enumerate(_COLOURS):
+        axes.add_patch(PathPatch(_level_path(excess, level), facecolor=colour, linewidth=0.0))
+    axes.set_xlim(-0.5, len(tile_map.base_n) - 0.5)
+    axes.set_ylim(-0.5, len(tile_map.base_m) - 0.5)
+    _set_ticks(axes, tile_map)
+    _draw_mark(axes, tile_map, tile_map.baseline, "D", _MARK_BASELINE, _MARK_SIZE)
+    _draw_mark(axes, tile_map, tile_map.best, "o", _WHITE, _MARK_SIZE - 2.0)
+    axes.set_xlabel("base_n, elements")
+    axes.set_ylabel("base_m, elements")
+    _draw_legend(figure)
+    return figure
+
+
+def _level_path(excess: NDArray[np.float64], level: int) -> Path:
+    """All cells of one colour as one shape; neighbours are joined, so that no seams show."""
+    low, high = _BOUNDS[level], _BOUNDS[level + 1]
+    inside = (excess >= low) & (excess < high)
+    bars = []
+    for row, cells in enumerate(inside):
+        edges = np.flatnonzero(np.diff(np.concatenate([[False], cells, [False]]).astype(np.int8)))
+        for left, right in zip(edges[::2], edges[1::2], strict=True):
+            bar = Bbox.from_extents(left - 0.5, row - 0.5, right - 0.5, row + 0.5 + _OVERLAP)
+            bars.append(bar)
+    return Path.make_compound_path(*(_rectangle(bar) for bar in bars))
+
+
+def _rectangle(box: Bbox) -> Path:
+    """The outline of a box."""
+    return Path.unit_rectangle().transformed(BboxTransformTo(box))
+
+
+def _template_note(tile_map: TileMap) -> str:
+    """A sentence when a marked plan is of another kernel template than the map's."""
+    others = [
+        f"{whose} plan is of the template {plan.template.value}"
+        for whose, plan in (("the vendor's", tile_map.baseline), ("the best", tile_map.best))
+        if plan.template is not Template.ASWT
+    ]
+    return f" Here {' and '.join(others)}, whose time the map may not hold." if others else ""
+
+
+def _tile(plan: KernelPlan) -> str:
+    """The tile in words."""
+    return format_product(plan.base_m, plan.base_n)
+
+
+def _set_ticks(axes: Axes, tile_map: TileMap) -> None:
+    """Tile sizes at the cells, thinned out until they fit."""
+    for axis, values in ((axes.xaxis, tile_map.base_n), (axes.yaxis, tile_map.base_m)):
+        step = -(-len(values) // _MOST_TICKS)
+        places = list(range(step - 1, len(values), step)) or [0]
+        axis.set_ticks(places, [str(int(values[place])) for place in places])
+
+
+def _draw_mark(
+    axes: Axes, tile_map: TileMap, plan: KernelPlan, marker: str, colour: str, size: float
+) -> None:
+    """Mark a plan at its tile, also between two tiles of the map; beyond the map not at all."""
+    if not (
+        tile_map.base_m[0] <= plan.base_m <= tile_map.base_m[-1]
+        and tile_map.base_n[0] <= plan.base_n <= tile_map.base_n[-1]
+    ):
+        return
+    axes.plot(
+        float(np.interp(plan.base_n, tile_map.base_n, np.arange(len(tile_map.base_n)))),
+        float(np.interp(plan.base_m, tile_map.base_m, np.arange(len(tile_map.base_m)))),
+        marker,
+        color=colour,
+        markersize=size,
+        markeredgecolor=_BLACK,
+        markeredgewidth=1.0,
+        clip_on=False,
+        zorder=5,
+    )
+
+
+def _draw_legend(figure: Figure) -> None:
+    """The marks and the colour steps, right of the map."""
+    marks = [
+        Line2D(
+            [], [], linestyle="", marker=marker, color=colour, markeredgecolor=_BLACK, label=label
+        )
+        for marker, colour, label in (
+            ("D", _MARK_BASELINE, "vendor's tile"),
+            ("o", _WHITE, "best tile found"),
+        )
+    ]
+    labels = [f"up to {bound * 100:g} %" for bound in _LEVELS]
+    labels.append(f"more than {_LEVELS[-1] * 100:g} %")
+    steps = [
+        Patch(facecolor=colour, edgecolor="none", label=label)
+        for colour, label in zip(_COLOURS, labels, strict=True)
+    ]
+    left = (WIDTH - _RIGHT + _TOP) / WIDTH
+    for handles, title, top in ((marks, None, 1.0), (steps, "slower than the fastest", 0.84)):
+        figure.legend(
+            handles=handles,
+            title=title,
+            title_fontproperties={"size": SMALL_FONT_SIZE},
+            alignment="left",
+            labelcolor=INK,
+            loc="upper left",
+            bbox_to_anchor=(left, top),
+        )

@@ -1,0 +1,72 @@
+"""The heat map's data: the model's best time for every tile size of one shape."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from hwmodel.cost.evaluators import select_evaluator
+
+from autotune.report.aggregates import CountedRow
+from autotune.report.figures.tile_map import TileMap
+from hwmodel.plan import Template
+from hwmodel.spec import HardwareSpec
+from studies.space import tile_landscape
+
+_TILED = frozenset({Template.ASWT, Template.A_FULL, Template.B_FULL, Template.STREAM_K})
+"""Templates whose plans have an L0C tile that means the same as in the map."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TileMapChoice:
+    """The heat map, or why there is none.
+
+    Attributes:
+        map: the data; None without a shape to draw.
+        note: why there is none; empty when there is one.
+    """
+
+    map: TileMap | None
+    note: str
+
+
+def compute_tile_map(
+    largest: Sequence[CountedRow], spec: HardwareSpec, evaluator: str
+) -> TileMapChoice:
+    """The map of the first shape whose two plans have tiles and whose space is not empty.
+
+    Args:
+        largest: shapes with a gap, largest first.
+        spec: the run's hardware.
+        evaluator: name of the model.
+    """
+    model = select_evaluator(evaluator)
+    for item in largest:
+        compared = item.compared
+        plans = (compared.baseline.plan, compared.best.plan)
+        if any(plan.template not in _TILED for plan in plans):
+            continue
+        landscape = tile_landscape(item.row.problem, spec, model)
+        if not np.isfinite(landscape.best_us).any():
+            continue
+        return TileMapChoice(
+            map=TileMap(
+                name=item.row.name,
+                base_m=landscape.base_m,
+                base_n=landscape.base_n,
+                best_us=landscape.best_us,
+                baseline=compared.baseline.plan,
+                baseline_us=compared.baseline.predicted_us,
+                best=compared.best.plan,
+                best_us_found=compared.best.predicted_us,
+                gap_ratio=compared.gap_ratio,
+            ),
+            note="",
+        )
+    reason = (
+        "none of the largest gaps is between two tiled kernels"
+        if largest
+        else "no shape has a gap"
+    )
+    return TileMapChoice(
+        map=None, note=f"There is no heat map of the predicted time over the tile sizes: {reason}."
+    )

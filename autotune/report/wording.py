@@ -1,0 +1,231 @@
+"""The sentences of the report, as plain text: what was asked, what came out, how sure it is.
+
+They are written for someone who knows what a matrix multiplication is and has never seen this
+project.
+"""
+
+from collections.abc import Sequence
+from pathlib import PurePath
+
+from autotune.manifest import Manifest
+from autotune.report.aggregates import CountedRow, GapSummary
+from autotune.report.model_error import ModelError
+from autotune.report.text import (
+    TIMES,
+    clean_text,
+    clip_text,
+    format_count,
+    format_gap,
+    format_percent,
+)
+from autotune.results import Coverage
+from hwmodel.spec import HardwareSpec
+
+LONGEST_NAME = 60
+"""Characters of a name in a sentence."""
+
+DEFINITIONS = (
+    (
+        "Baseline",
+        "the tiling that the vendor's MatMulV3 host code chooses for the shape; computed exactly "
+        "as it does, timed by the model.",
+    ),
+    (
+        "Gap",
+        "how much longer the baseline takes than the best tiling found: time of the baseline "
+        "divided by time of the best, less 1.",
+    ),
+    (
+        "Roofline",
+        "the least time that any tiling could take, from the chip's peak multiply rate and its "
+        "memory bandwidths.",
+    ),
+    (
+        "Resolved",
+        "the gap exceeds twice the model's median error on kernels of that kind, and both kernels "
+        "are of kinds that were measured. An unresolved gap may be nothing but model error.",
+    ),
+    (
+        "Coverage",
+        "how close a comparison is to the measured kernels: inside (types, layout, tiles and "
+        "order were measured), transposed (the same but for transposed operands) or extrapolated "
+        "(beyond them).",
+    ),
+)
+"""One line a term, in the order in which a reader meets them."""
+
+COVERAGE_WORDS = {
+    Coverage.INSIDE: "inside what was measured",
+    Coverage.TRANSPOSED: "the same but for transposed operands",
+    Coverage.EXTRAPOLATED: "extrapolated beyond it",
+}
+
+
+def shapes_name(manifest: Manifest) -> str:
+    """File name of the shapes, without the user's directories."""
+    return clip_text(clean_text(PurePath(manifest.options.shapes).name), LONGEST_NAME)
+
+
+def short_name(name: str) -> str:
+    """A shape's name for a sentence."""
+    return clip_text(clean_text(name), LONGEST_NAME)
+
+
+def question(manifest: Manifest, spec: HardwareSpec, summary: GapSummary) -> str:
+    """What was asked."""
+    shapes = (
+        "the GEMM shape"
+        if summary.rows == 1
+        else f"each of the {format_count(summary.rows, 'GEMM shape')}"
+    )
+    return (
+        f"For {shapes} in {shapes_name(manifest)}: how much time does the vendor's MatMulV3 "
+        f"kernel lose on an {spec.soc} because its host code does not choose the best tiling and "
+        "schedule?"
+    )
+
+
+def method(manifest: Manifest) -> str:
+    """How it was answered."""
+    options = manifest.options
+    sampling = (
+        ""
+        if options.strategy == "exhaustive"
+        else f", {options.trials} trials, seed {options.seed}"
+    )
+    return (
+        f"Study {options.study}, strategy {options.strategy}{sampling}, effort {options.effort}. "
+        f"Every time is a prediction of the {options.evaluator} model, which both chose and "
+        "judged the tilings; nothing was run on a chip for this report."
+    )
+
+
+def answer(summary: GapSummary, largest: Sequence[CountedRow]) -> tuple[str, ...]:
+    """What came out, in one to three sentences."""
+    if summary.counted == 0:
+        return (
+            "No shape could be compared, so there is no answer; the table at the end says why for "
+            "each.",
+        )
+    if not largest:
+        shapes = format_count(summary.counted, "shape")
+        return (
+            f"No better tiling was found for any of {shapes}: the vendor's choice is the best "
+            "there is.",
+        )
+    sentences = [_mean_sentence(summary)]
+    resolved = [item for item in largest if item.compared.resolved]
+    if resolved:
+        top = resolved[0]
+        sentences.append(
+            f"{_resolved_count(summary)}; counting only those and taking every other gap as "
+            f"nothing, the mean is {format_percent(summary.resolved_mean_gap_ratio)}."
+        )
+        sentences.append(
+            f"The largest resolved gap is {format_gap(top.compared.gap_ratio)}: "
+            f"{short_name(top.row.name)}."
+        )
+    else:
+        sentences.append(
+            "No gap is larger than the model's own error can explain: on this evidence the "
+            "vendor's tiling cannot be told from the best."
+        )
+    return tuple(sentences)
+
+
+def _mean_sentence(summary: GapSummary) -> str:
+    """The two means."""
+    if summary.counted == 1:
+        mean = format_percent(summary.mean_gap_ratio)
+        return f"The vendor's tiling takes {mean} longer than the best found."
+    weighted = (
+        f"; {format_percent(summary.weighted_gap_ratio)} when shapes are weighted by their calls "
+        "per forward pass, every model and phase alike"
+        if summary.is_weighted
+        else ""
+    )
+    return (
+        f"On the {summary.counted} shapes that count, the vendor's tiling takes "
+        f"{format_percent(summary.mean_gap_ratio)} longer than the best found (geometric "
+        f"mean{weighted})."
+    )
+
+
+def _resolved_count(summary: GapSummary) -> str:
+    """How many gaps are resolved."""
+    if summary.resolved == summary.counted:
+        return "Every gap is resolved" if summary.counted > 1 else "The gap is resolved"
+    verb = "is" if summary.resolved == 1 else "are"
+    return (
+        f"{summary.resolved} of {summary.counted} gaps {verb} resolved, that is, larger than the "
+        "model's error can explain"
+    )
+
+
+def error_sentences(error: ModelError) -> tuple[str, ...]:
+    """How wrong the model is, and what that does to the gaps."""
+    if error.overall is None:
+        return (
+            f"The error of the {error.evaluator} model on this hardware is not known, so no gap "
+            "is resolved: read every number as a direction to look, not as a result.",
+        )
+    kind = (
+        "cross-validated error (each kernel predicted by constants fitted without it)"
+        if error.cross_validated
+        else "error"
+    )
+    sentences = [
+        f"On {format_count(error.overall.measured, 'kernel')} timed on an {error.measured_on}, "
+        f"the {error.evaluator} model's {kind} has a median of "
+        f"{format_percent(error.overall.median_ape)}; one in ten is wrong by more than "
+        f"{format_percent(error.overall.p90_ape)}."
+    ]
+    if not error.same_chip:
+        sentences.append(
+            "This run is for another chip, on which nothing was measured, so none of its gaps is "
+            "resolved: the errors say what the form of the model is worth, not how right it is "
+            "there."
+        )
+    elif not error.cross_validated:
+        sentences.append(
+            "This model is here for comparison: it was not checked against kernels it could have "
+            "been fitted to, so none of its gaps is resolved."
+        )
+    else:
+        sentences.append(
+            "It depends on the kind of kernel, so each gap is held against its own kind: a gap "
+            f"below 2 {TIMES} the median error of its class is not resolved."
+        )
+    return tuple(sentences)
+
+
+def coverage_sentence(summary: GapSummary) -> str:
+    """How much of the run lies beyond what was measured."""
+    if summary.counted == 0:
+        return ""
+    parts = [f"{summary.coverage[coverage]} {words}" for coverage, words in COVERAGE_WORDS.items()]
+    return (
+        f"Of {format_count(summary.counted, 'shape')} that count, {', '.join(parts)}. All "
+        "measured kernels are bf16, ND, without bias, neither operand transposed, in the vendor's "
+        "block order; a comparison is extrapolated as soon as one of its two tilings has a tile, "
+        "an order or a kernel that was never measured."
+    )
+
+
+def left_out_sentence(summary: GapSummary) -> str:
+    """Which rows do not count, and why; empty when all do."""
+    reasons = []
+    if summary.grouped:
+        reasons.append(
+            f"{summary.grouped} tagged grouped (expert layers that another operator serves today; "
+            "shown, but in no mean, count or saving)"
+        )
+    if summary.rejected:
+        reasons.append(f"{summary.rejected} rejected by the operator")
+    if summary.no_legal_plan:
+        reasons.append(f"{summary.no_legal_plan} without a legal tiling in the space")
+    return (
+        f"Left out of {format_count(summary.rows, 'row')}: {'; '.join(reasons)}."
+        if reasons
+        else ""
+    )
