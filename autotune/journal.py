@@ -16,7 +16,7 @@ from types import TracebackType
 from autotune.atomic_write import write_error
 from autotune.file_lock import require_lock
 from hwmodel.errors import RunDirectoryError
-from studies.search import JsonRecord
+from studies.journal import JsonRecord
 
 _FILE_MODE = 0o644
 

@@ -17,8 +17,9 @@ from autotune.journal import ShapeJournal
 from hwmodel.errors import AutotuneError, NoLegalPlanError, RejectedError
 from hwmodel.problem import GemmProblem
 from hwmodel.spec import HardwareSpec
+from studies.journal import JsonRecord
 from studies.outcome import ShapeOutcome
-from studies.search import JsonRecord, SearchOptions, search_shape
+from studies.search import SearchOptions, search_shape
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,7 +10,8 @@ from importlib import metadata
 from autotune.plain_data import compute_digest, to_plain
 from hwmodel.problem import GemmProblem
 from hwmodel.spec import HardwareSpec
-from studies.search import JsonRecord, SearchOptions
+from studies.journal import JsonRecord
+from studies.search import SearchOptions
 from studies.shape_rows import ShapeRow
 
 DISTRIBUTION = "npu-gemm-autotune"

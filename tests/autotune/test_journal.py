@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from autotune.journal import ShapeJournal
 from hwmodel.errors import AutotuneError, RunDirectoryError
-from studies.search import JsonRecord
+from studies.journal import JsonRecord
 
 HEADER: JsonRecord = {"record": "search", "problem": {"m": 1}}
 RECORDS: tuple[JsonRecord, ...] = ({"trial": 0, "us": 1.5}, {"trial": 1, "name": "é\n"})
@@ -38,8 +38,17 @@ def test_records_come_back_in_order(tmp_path: Path) -> None:
 def test_a_batch_is_one_synced_write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     calls: list[str] = []
     real_write, real_sync = os.write, os.fsync
-    monkeypatch.setattr(os, "write", lambda *a: (calls.append("write"), real_write(*a))[1])
-    monkeypatch.setattr(os, "fsync", lambda *a: (calls.append("sync"), real_sync(*a))[1])
+
+    def write_and_tell(descriptor: int, data: bytes) -> int:
+        calls.append("write")
+        return real_write(descriptor, data)
+
+    def sync_and_tell(descriptor: int) -> None:
+        calls.append("sync")
+        real_sync(descriptor)
+
+    monkeypatch.setattr(os, "write", write_and_tell)
+    monkeypatch.setattr(os, "fsync", sync_and_tell)
     with ShapeJournal(tmp_path / "j", HEADER) as journal:
         journal.append(RECORDS)
         calls.clear()
@@ -90,14 +99,14 @@ def test_records_of_another_question_are_refused(tmp_path: Path) -> None:
 
 def test_one_writer_at_a_time(tmp_path: Path) -> None:
     path = tmp_path / "journal.jsonl"
-    with ShapeJournal(path, HEADER):
-        with pytest.raises(RunDirectoryError, match="in use by another process"):
-            read(path)
+    in_use = pytest.raises(RunDirectoryError, match="in use by another process")
+    with ShapeJournal(path, HEADER), in_use:
+        read(path)
     assert read(path) == []
 
 
 def test_a_directory_in_the_way(tmp_path: Path) -> None:
-    with pytest.raises(AutotuneError, match="cannot write .*: Is a directory"):
+    with pytest.raises(AutotuneError, match=r"cannot write .*: Is a directory"):
         read(tmp_path)
 
 
@@ -107,7 +116,7 @@ def test_a_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
     with ShapeJournal(tmp_path / "j", HEADER) as journal:
         monkeypatch.setattr(os, "write", full)
-        with pytest.raises(AutotuneError, match="cannot write .*j: No space left on device"):
+        with pytest.raises(AutotuneError, match=r"cannot write .*j: No space left on device"):
             journal.append(RECORDS)
 
 

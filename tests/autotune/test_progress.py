@@ -2,6 +2,7 @@ import io
 import os
 import signal
 import threading
+from contextlib import suppress
 
 import pytest
 
@@ -47,25 +48,36 @@ def test_a_bar_with_the_time_left_on_a_terminal() -> None:
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_the_first_signal_stops_and_the_second_does_not_disturb(number: signal.Signals) -> None:
     earlier = signal.getsignal(number)
-    cleaned_up = False
-    with pytest.raises(KeyboardInterrupt), stoppable() as check:
-        check()
-        try:
-            os.kill(os.getpid(), number)
-        finally:
-            os.kill(os.getpid(), number)
-            cleaned_up = True
+    cleaned_up: list[bool] = []
+
+    def work() -> None:
+        with stoppable() as check:
+            check()
+            try:
+                os.kill(os.getpid(), number)
+            finally:
+                os.kill(os.getpid(), number)
+                cleaned_up.append(True)
+
+    with pytest.raises(KeyboardInterrupt):
+        work()
     assert cleaned_up
     assert signal.getsignal(number) is earlier
 
 
 def test_a_swallowed_stop_is_found_by_the_check() -> None:
-    with pytest.raises(KeyboardInterrupt), stoppable() as check:
-        try:
-            os.kill(os.getpid(), signal.SIGINT)
-        except BaseException:  # noqa: BLE001 - what a careless library does
-            pass
-        check()
+    swallowed: list[bool] = []
+
+    def work() -> None:
+        with stoppable() as check:
+            with suppress(BaseException):
+                os.kill(os.getpid(), signal.SIGINT)
+            swallowed.append(True)
+            check()
+
+    with pytest.raises(KeyboardInterrupt):
+        work()
+    assert swallowed
 
 
 def test_ignored_signals_stay_ignored() -> None:

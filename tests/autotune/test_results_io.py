@@ -57,7 +57,7 @@ def test_a_foreign_file_is_one_clear_line(tmp_path: Path, text: str, message: st
 
 
 def test_a_missing_file_is_one_clear_line(tmp_path: Path) -> None:
-    with pytest.raises(RunDirectoryError, match="cannot read .*: No such file"):
+    with pytest.raises(RunDirectoryError, match=r"cannot read .*: No such file"):
         load_results(tmp_path / "results.json")
 
 

@@ -7,6 +7,7 @@ import pytest
 
 from autotune import runs
 from autotune.manifest import (
+    Manifest,
     RunStatus,
     collect_versions,
     find_git_commit,
@@ -137,11 +138,13 @@ def test_where_a_run_may_be_made(shapes: Path, tmp_path: Path) -> None:
     assert not is_free(tmp_path / "empty")
     with pytest.raises(RunDirectoryError, match="is not empty and holds no run"):
         is_free(tmp_path)
-    with pytest.raises(RunDirectoryError, match="cannot use .* Not a directory"):
+    with pytest.raises(RunDirectoryError, match=r"cannot use .* Not a directory"):
         is_free(shapes)
     with pytest.raises(RunDirectoryError, match=r"cannot make .*: a file is in the way"):
         create(shapes, run_inputs(), shapes)
-    with pytest.raises(RunDirectoryError, match="cannot make the run directory .*Not a directory"):
+    with pytest.raises(
+        RunDirectoryError, match=r"cannot make the run directory .*Not a directory"
+    ):
         create(shapes, run_inputs(), shapes / "below")
 
 
@@ -171,13 +174,13 @@ def test_no_manifest(tmp_path: Path) -> None:
     with pytest.raises(RunDirectoryError, match="not a run directory"):
         open_run(tmp_path)
     (tmp_path / "manifest.json").mkdir()
-    with pytest.raises(RunDirectoryError, match="cannot read .*Is a directory"):
+    with pytest.raises(RunDirectoryError, match=r"cannot read .*Is a directory"):
         open_run(tmp_path)
     with pytest.raises(AutotuneError, match="cannot write"):
         write_manifest(tmp_path, load_any_manifest(tmp_path / "elsewhere"))
 
 
-def load_any_manifest(directory: Path) -> runs.Manifest:
+def load_any_manifest(directory: Path) -> Manifest:
     shapes = directory.parent / "s.csv"
     shapes.write_text("m,k,n\n1,1,1\n", encoding="utf-8")
     return create(shapes, run_inputs(), directory).manifest

@@ -1,4 +1,4 @@
-"""`autotune study` from the command line, with a quick fake search in the place of the real one."""
+"""`autotune study` from the command line, with a quick fake in the place of the search."""
 
 import argparse
 import io
@@ -17,9 +17,9 @@ from autotune import parallel, study_run
 from autotune.cli import study
 from autotune.manifest import RunStatus, load_manifest
 from autotune.results_io import load_results
-from hwmodel.errors import AutotuneError, InputError
-from hwmodel.problem import GemmProblem
-from tests.autotune.fake_search import K_DEFECT, K_INTERRUPTED, K_REJECTED, answer_with_fake
+from autotune.runs import RunDirectory
+from hwmodel.errors import AutotuneError
+from tests.autotune.fake_search import K_DEFECT, K_REJECTED, answer_with_fake
 
 HEADER = "name,m,k,n\n"
 SHAPES = HEADER + '"=1+1, <b>""x""</b>",64,64,64\nsmall,32,64,64\nagain,64,64,64\nodd,16,64,80\n'
@@ -45,7 +45,7 @@ def main(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Main:
     return call
 
 
-def fake_report(run: study_run.RunDirectory) -> None:
+def fake_report(run: RunDirectory) -> None:
     (run.path / "report.html").write_text("report", encoding="utf-8")
     (run.path / "report.md").write_text("report", encoding="utf-8")
 
@@ -108,7 +108,7 @@ def test_json_and_csv_are_the_files(main: Main, capsys: pytest.CaptureFixture[st
 
 def interrupt_after(count: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Let Ctrl-C come when `count` problems are answered."""
-    answers = []
+    answers: list[parallel.SearchTask] = []
 
     def answer(task: parallel.SearchTask) -> parallel.Answer:
         if len(answers) == count:
