@@ -117,7 +117,7 @@ def _parse(text: str, name: str) -> tuple[MeasuredRow, ...]:
     missing = [column for column in COLUMNS if column not in (reader.fieldnames or ())]
     if missing:
         raise InputError(f"{name}, line 1: column {missing[0]} is missing; add it to the header")
-    rows = []
+    rows: list[MeasuredRow] = []
     for fields in reader:
         where = f"{name}, line {reader.line_num}"
         try:

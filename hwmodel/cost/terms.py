@@ -1,0 +1,193 @@
+"""What the pipeline model takes from problem and hardware before it looks at any plan.
+
+A `ProblemTerms` holds one problem, or one problem per plan (columns), so that a calibration can
+evaluate many measured kernels at once. Lengths are floats: products of three dimensions leave
+the range of 64-bit integers.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hwmodel.cost.constants import PipelineConstants
+from hwmodel.cost.roofline import macs_per_cycle
+from hwmodel.dtypes import Format
+from hwmodel.problem import GemmProblem
+from hwmodel.spec import HardwareSpec
+
+Column = NDArray[np.float64]
+"""One float per plan."""
+
+IntColumn = NDArray[np.int64]
+"""One integer per plan."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChipRates:
+    """The chip's figures with the fitted constants applied; cycles, bytes and bytes per cycle.
+
+    `total` rates are of the whole chip, the others of one core.
+    """
+
+    clock_mhz: float
+    macs_per_cycle: float
+    l1_to_l0a: float
+    l1_to_l0b: float
+    fixpipe: float
+    mte2_port: float
+    hbm_read_total: float
+    hbm_write_total: float
+    l2_total: float
+    l2_write_total: float
+    l2_bytes: float
+    line_bytes: float
+    partial_line_cycles: float
+    launch_cycles: float
+    mixed_extra_cycles: float
+    barrier_cycles: float
+    aiv_hbm: float
+    aiv_ub_to_l2: float
+    aiv_ub_to_hbm: float
+    vector_lanes: float
+    aiv_num: float
+
+
+def chip_rates(
+    problem: GemmProblem, spec: HardwareSpec, constants: PipelineConstants
+) -> ChipRates:
+    """The rates that the problem's input type sees on this chip."""
+    rates, fixed = spec.rates, spec.fixed
+    efficiency = min(1.0, spec.compute.cube_efficiency_ratio * constants.cube_efficiency_ratio)
+    usable = min(1.0, spec.cache.l2_usable_ratio)
+    return ChipRates(
+        clock_mhz=float(spec.cores.clock_mhz),
+        macs_per_cycle=macs_per_cycle(problem, spec) * efficiency,
+        l1_to_l0a=rates.l1_to_l0a_bytes_per_cycle,
+        l1_to_l0b=rates.l1_to_l0b_bytes_per_cycle,
+        fixpipe=rates.fixpipe_bytes_per_cycle,
+        mte2_port=rates.mte2_port_bytes_per_cycle * constants.mte2_port_ratio,
+        hbm_read_total=rates.hbm_read_total_bytes_per_cycle * constants.hbm_read_ratio,
+        hbm_write_total=rates.hbm_write_total_bytes_per_cycle * constants.hbm_write_ratio,
+        l2_total=rates.l2_total_bytes_per_cycle * constants.l2_ratio,
+        l2_write_total=rates.l2_write_total_bytes_per_cycle,
+        l2_bytes=spec.buffers.l2_bytes * usable,
+        line_bytes=float(spec.cache.line_bytes),
+        partial_line_cycles=fixed.partial_line_cycles,
+        launch_cycles=constants.launch_ratio
+        * (spec.us_to_cycles(fixed.launch_us) + fixed.hbm_first_access_cycles),
+        mixed_extra_cycles=spec.us_to_cycles(fixed.mixed_kernel_extra_us),
+        barrier_cycles=spec.us_to_cycles(fixed.stream_k_barrier_us) * constants.barrier_ratio,
+        aiv_hbm=rates.aiv_hbm_bytes_per_cycle,
+        aiv_ub_to_l2=rates.aiv_ub_to_l2_bytes_per_cycle,
+        aiv_ub_to_hbm=rates.aiv_ub_to_hbm_bytes_per_cycle,
+        vector_lanes=float(spec.compute.vector_lanes_per_cycle),
+        aiv_num=float(spec.cores.aiv_num),
+    )
+
+
+def lowest_bit(value: IntColumn) -> IntColumn:
+    """Greatest power of two that divides each value; 0 for 0."""
+    bit: IntColumn = value & -value
+    return bit
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OperandTerms:
+    """How A or B lies in memory. "Outer" is the dimension that is not K: M for A, N for B.
+
+    Attributes:
+        outer: length of the outer dimension.
+        run_along_k: a contiguous run of a tile is a piece of K, else a piece of the outer dimension.
+        pitch_bit: greatest power of two that divides the bytes from one run to the next.
+        is_padded: fractal layout: whole fractals in sequence, no partial lines.
+    """
+
+    outer: Column
+    run_along_k: bool
+    pitch_bit: IntColumn
+    is_padded: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProblemTerms:
+    """One problem, or one per plan; the types are shared by all of them.
+
+    Attributes:
+        k: K, at least 1: without a K dimension a cube kernel costs about as much as with one column.
+        a: the operand of the rows.
+        b: the operand of the columns.
+        input_bytes: bytes of an element of A and B.
+        output_bytes: bytes of an element of C.
+        k_fractal: K columns of one fractal.
+        c_pitch_bit: greatest power of two that divides the bytes of a row of C.
+        is_transposed: rows and columns have changed places, so that a template that keeps B runs as
+            its mirror image that keeps A; C is still stored by the columns of the problem.
+    """
+
+    k: Column
+    a: OperandTerms
+    b: OperandTerms
+    input_bytes: int
+    output_bytes: int
+    k_fractal: int
+    c_pitch_bit: IntColumn
+    is_transposed: bool
+
+    @property
+    def input_total_bytes(self) -> Column:
+        """Bytes of A and B."""
+        return (self.a.outer + self.b.outer) * self.k * self.input_bytes
+
+    @property
+    def output_total_bytes(self) -> Column:
+        """Bytes of C."""
+        return self.a.outer * self.b.outer * self.output_bytes
+
+    def transposed(self) -> "ProblemTerms":
+        """The same problem with rows and columns exchanged."""
+        return ProblemTerms(
+            k=self.k,
+            a=self.b,
+            b=self.a,
+            input_bytes=self.input_bytes,
+            output_bytes=self.output_bytes,
+            k_fractal=self.k_fractal,
+            c_pitch_bit=self.c_pitch_bit,
+            is_transposed=not self.is_transposed,
+        )
+
+
+def problem_terms(problems: Sequence[GemmProblem]) -> ProblemTerms:
+    """The terms of one problem, shape (1,), or of one per plan, shape (n,).
+
+    The problems share element types, formats and transposes; only their lengths differ.
+    """
+    first = problems[0]
+    m, k, n = (
+        np.array([getattr(problem, name) for problem in problems], dtype=np.int64)
+        for name in ("m", "k", "n")
+    )
+    k = np.maximum(k, 1)
+    size = first.dtype.size_bytes
+    return ProblemTerms(
+        k=k.astype(np.float64),
+        a=OperandTerms(
+            outer=m.astype(np.float64),
+            run_along_k=not first.trans_a,
+            pitch_bit=lowest_bit((m if first.trans_a else k) * size),
+            is_padded=False,
+        ),
+        b=OperandTerms(
+            outer=n.astype(np.float64),
+            run_along_k=first.trans_b,
+            pitch_bit=lowest_bit((k if first.trans_b else n) * size),
+            is_padded=first.format_b is Format.NZ,
+        ),
+        input_bytes=size,
+        output_bytes=first.out_dtype.size_bytes,
+        k_fractal=first.dtype.c0_elements,
+        c_pitch_bit=lowest_bit(n * first.out_dtype.size_bytes),
+        is_transposed=False,
+    )
