@@ -10,6 +10,23 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from baseline import full_load, l1_tiling
+from baseline.aswt import (
+    BIAS_RESERVE_BYTES,
+    FIXPIPE_MAX_K,
+    FIXPIPE_MIN_M,
+    FIXPIPE_MIN_ROW_BYTES,
+    LINE_BYTES,
+)
+from baseline.base_k import NARROW_BASE_KS, WIDE_SLICE_BYTES
+from baseline.cube_tiling import START_BASE_K_BYTES
+from baseline.full_load import WIDE_BASE_K
+from baseline.l1_tiling import (
+    BIAS_SLOT_BYTES,
+    EFFICIENT_TRANSFER_BYTES,
+    LONG_RUN_BYTES,
+    MEDIUM_RUN_BYTES,
+)
 from hwmodel.derived import TAIL_RUN_BYTES
 from hwmodel.footprint import L0C_ELEMENT_BYTES
 from hwmodel.integers import FRACTAL, align_up
@@ -20,31 +37,6 @@ from hwmodel.vendor_tiling import MAX_VENDOR_STEP_K
 
 IntColumn = NDArray[np.int64]
 BoolColumn = NDArray[np.bool_]
-
-K_RUN_BYTES = 256
-"""Run along K to which base_k is aligned and that L1 steps prefer (sections 5 and 6)."""
-L1_RUN_BYTES = 512
-"""Run along K that an L1 step should be a multiple of (section 6)."""
-BASE_K_FALLBACKS = (128, 64, 32, 16)
-"""base_k where not even one 256-byte run fits (section 5)."""
-BASE_K_START_BYTES = 128
-"""Bytes of the base_k that stays when none of these fits (section 3)."""
-MTE2_BYTES = 49152
-"""Bytes of a transfer from which on it is efficient (sections 6 and 8)."""
-MAX_L1_STEPS = 8
-"""Most L0 steps in an L1 step outside the plain ASWT rule (section 6)."""
-MAX_FULL_LOAD_STEPS = 4
-"""Most L0 steps in an L1 step of the streamed operand under a full load (section 8)."""
-BIAS_ROOM_BYTES = 1024
-"""L1 that the plain ASWT rule sets aside for a bias (section 8, case 3)."""
-FIXPIPE_MAX_K = 256
-"""Longest K for which the vendor takes the fixpipe output (section 8)."""
-FIXPIPE_MIN_M = 256
-"""Fewest rows for which the vendor takes the fixpipe output (section 8)."""
-FIXPIPE_MIN_ROW_BYTES = 256
-"""A row of C must be longer than this for the fixpipe output (section 8)."""
-FIXPIPE_LINE_BYTES = 128
-"""A row of C that is a multiple of this needs no fixpipe output (section 8)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,13 +76,13 @@ def choose_base_k(problem: GemmProblem, spec: HardwareSpec, tiles: Tiles) -> Int
     if problem.trans_a and not problem.trans_b:
         chosen = np.maximum(max_k // FRACTAL * FRACTAL, FRACTAL)
     else:
-        unit = K_RUN_BYTES // size
+        unit = WIDE_SLICE_BYTES // size
         fallback = np.select(
-            [max_k >= value for value in BASE_K_FALLBACKS],
-            BASE_K_FALLBACKS,
-            BASE_K_START_BYTES // size,
+            [max_k >= value for value in NARROW_BASE_KS],
+            NARROW_BASE_KS,
+            START_BASE_K_BYTES // size,
         )
-        chosen = np.where(max_k * size >= K_RUN_BYTES, max_k // unit * unit, fallback)
+        chosen = np.where(max_k * size >= WIDE_SLICE_BYTES, max_k // unit * unit, fallback)
     return np.where(k16 <= max_k, k16, chosen).astype(np.int64)
 
 
@@ -113,7 +105,7 @@ def choose_fixpipe(problem: GemmProblem, spec: HardwareSpec, tiles: Tiles) -> Bo
         tiles.template is not Template.A_FULL
         and problem.k <= FIXPIPE_MAX_K
         and problem.m >= FIXPIPE_MIN_M
-        and row_bytes % FIXPIPE_LINE_BYTES != 0
+        and row_bytes % LINE_BYTES != 0
         and row_bytes > FIXPIPE_MIN_ROW_BYTES
         and spec.cores.aiv_num == 2 * spec.cores.aic_num
     )
@@ -162,7 +154,7 @@ def choose_step_k(
     The tiling data passes on at most four of them (section 10).
     """
     l1_bytes, size = spec.buffers.l1_bytes, problem.dtype.size_bytes
-    room = l1_bytes - BIAS_ROOM_BYTES if problem.bias_bytes else l1_bytes
+    room = l1_bytes - BIAS_RESERVE_BYTES if problem.bias_bytes else l1_bytes
     plain = room // 2 // ((tiles.base_m + tiles.base_n) * base_k) // size
     section_6 = _choose_section_6_steps(problem, spec, tiles, base_k)
     return np.minimum(np.where(fixpipe, section_6, plain), MAX_VENDOR_STEP_K)
@@ -174,20 +166,20 @@ def _choose_section_6_steps(
     """L0 steps in an L1 step by the rule that the fixpipe output keeps (section 6)."""
     l1_bytes, size = spec.buffers.l1_bytes, problem.dtype.size_bytes
     k_inner = not problem.trans_a or problem.trans_b
-    unit = L1_RUN_BYTES // size if k_inner else FRACTAL
-    run = K_RUN_BYTES // size
-    bias_slots = 2 * tiles.base_n * L0C_ELEMENT_BYTES if problem.bias_bytes else 0
+    unit = LONG_RUN_BYTES // size if k_inner else FRACTAL
+    run = MEDIUM_RUN_BYTES // size
+    bias_slots = 2 * tiles.base_n * BIAS_SLOT_BYTES if problem.bias_bytes else 0
     budget = l1_bytes - bias_slots
-    max_step = np.minimum(ceil_columns(problem.k, base_k), MAX_L1_STEPS)
+    max_step = np.minimum(ceil_columns(problem.k, base_k), l1_tiling.MAX_STEP_K)
     taken, mte = np.zeros_like(base_k), np.zeros_like(base_k)
     open_rows = np.ones(len(base_k), dtype=np.bool_)
-    for step in range(1, MAX_L1_STEPS + 1):
+    for step in range(1, l1_tiling.MAX_STEP_K + 1):
         k_l1 = base_k * step
         a_bytes, b_bytes = tiles.base_m * k_l1 * size, tiles.base_n * k_l1 * size
         larger = np.maximum(a_bytes, b_bytes)
         fits = ((a_bytes + b_bytes) * 2 <= budget) & (larger * 4 <= l1_bytes)
         open_rows &= fits & (step <= max_step)
-        small = mte < MTE2_BYTES
+        small = mte < EFFICIENT_TRANSFER_BYTES
         better = np.where(taken % unit != 0, (k_l1 % run == 0) | small, (k_l1 % unit == 0) & small)
         take = open_rows & ((taken == 0) | better)
         taken, mte = np.where(take, k_l1, taken), np.where(take, larger, mte)
@@ -218,19 +210,19 @@ def choose_full_load_k(
         bias = np.full_like(streamed, align_up(problem.n, FRACTAL) * problem.bias_bytes)
     rest = np.maximum(buffers.l1_bytes - resident_bytes - bias, 0)
     limit = rest // (base_k * streamed * 2 * size)
-    max_step = np.minimum(np.minimum(ceil_columns(problem.k, base_k), limit), MAX_FULL_LOAD_STEPS)
-    run = K_RUN_BYTES // size
+    max_step = np.minimum(np.minimum(ceil_columns(problem.k, base_k), limit), full_load.MAX_STEP_K)
+    run = MEDIUM_RUN_BYTES // size
     doubled = (
         k_contiguous
         & (max_step == limit)
-        & (max_step * base_k % run != 0)
+        & (max_step * base_k % WIDE_BASE_K != 0)
         & (2 * base_k * resident * size * 2 <= resident_l0)
         & (2 * base_k * streamed * size * 2 <= streamed_l0)
     )
     base_k = np.where(doubled, 2 * base_k, base_k)
     step = np.maximum(max_step, 1)
-    for candidate in range(MAX_FULL_LOAD_STEPS - 1, 0, -1):
-        large = streamed * base_k * candidate * size >= MTE2_BYTES
+    for candidate in range(full_load.MAX_STEP_K - 1, 0, -1):
+        large = streamed * base_k * candidate * size >= EFFICIENT_TRANSFER_BYTES
         aligned = (base_k * candidate % run == 0) | (not k_contiguous)
         step = np.where((candidate < max_step) & large & aligned, candidate, step)
     return base_k, step
