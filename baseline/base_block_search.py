@@ -144,6 +144,10 @@ def search_base_block(
     param = 1 / base_m + 1 / base_n
     rate = compute_balance_rate(m, n, base_m, base_n, cores)
     state = base_m, base_n, param, rate, param / rate, edge
+    if trace is not None:
+        trace.leads.append(
+            Lead(base_m=base_m, base_n=base_n, param=param, rate=rate, reason="the starting point")
+        )
     for cur_m in range(grid.max_m, 0, -grid.m_align):
         first_n = min(max_n, tile_elements // cur_m // n_align * n_align)
         if first_n <= 0:

@@ -53,8 +53,9 @@ def _find_clearing_defects(problem: GemmProblem, platform: Platform) -> tuple[st
     share = ceil_div(cleared, platform.aiv_num)
     if share and cleared % share == 0 and cleared // share < platform.aiv_num:
         found.append(
-            f"defect 1: one vector core clears {share} elements beyond the end of C, because M*N ="
-            f" {elements} leaves cores idle after {cleared // share} equal shares"
+            f"defect 1: one vector core clears {share} element(s) beyond the end of C, because"
+            f" M*N = {elements} is {cleared // share} whole shares, fewer than the"
+            f" {platform.aiv_num} cores"
         )
     if elements >= U32:
         found.append(

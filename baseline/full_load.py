@@ -33,6 +33,9 @@ WIDE_BASE_K: Final = 256
 FULL_LOAD_SLOTS: Final = 4
 """L1 slots of the streamed operand where they fit; else 2."""
 
+CUBE_BOUND: Final = "the base block is not bound by memory"
+TOO_BIG: Final = "the operand and the bias take more than three quarters of L1"
+
 
 def keeps_a(
     problem: GemmProblem,
@@ -42,33 +45,32 @@ def keeps_a(
     recorder: Recorder | None,
 ) -> bool:
     """A full load is chosen: memory bound, more columns of blocks than cores, and A fits L1."""
-    element_bytes = problem.dtype.size_bytes
     columns = -(-problem.n // block.base_n)
-    kept_bytes = (
-        -(-problem.m // FRACTAL) * FRACTAL * (-(-problem.k // FRACTAL) * FRACTAL) * element_bytes
-        + block.base_n * 2 * problem.bias_bytes
-    )
+    m16 = -(-problem.m // FRACTAL) * FRACTAL
+    k16 = -(-problem.k // FRACTAL) * FRACTAL
+    kept_bytes = m16 * k16 * problem.dtype.size_bytes + block.base_n * 2 * problem.bias_bytes
     limit = _kept_limit(platform)
-    narrow = problem.k <= NARROW_K and -(-problem.m // block.base_m) != 1
-    chosen = (
-        on_the_fly
-        and block.memory_bound
-        and columns > platform.aic_num
-        and not narrow
-        and kept_bytes <= limit
-    )
+    if not on_the_fly:
+        obstacle = "C leaves L0C through UB"
+    elif not block.memory_bound:
+        obstacle = CUBE_BOUND
+    elif columns <= platform.aic_num:
+        obstacle = "there are no more columns of blocks than cores"
+    elif problem.k <= NARROW_K and problem.m > block.base_m:
+        obstacle = "K is short and there is more than one row of blocks"
+    else:
+        obstacle = "" if kept_bytes <= limit else TOO_BIG
     if recorder is not None:
         recorder.add(
             "A full load",
-            "chosen" if chosen else "refused",
-            on_the_fly=on_the_fly,
-            memory_bound=block.memory_bound,
+            f"refused: {obstacle}" if obstacle else "chosen",
+            param=block.param,
+            edge=block.edge,
             block_columns=columns,
-            narrow_k=narrow,
             kept_bytes=kept_bytes,
             limit_bytes=limit,
         )
-    return chosen
+    return not obstacle
 
 
 def keeps_b(
@@ -77,22 +79,26 @@ def keeps_b(
     """B full load is chosen: memory bound, more rows of blocks than cores, and B fits L1."""
     rows = -(-problem.m // block.base_m)
     n16 = -(-problem.n // FRACTAL) * FRACTAL
-    kept_bytes = (
-        n16 * (-(-problem.k // FRACTAL) * FRACTAL) * problem.dtype.size_bytes
-        + n16 * problem.bias_bytes
-    )
+    k16 = -(-problem.k // FRACTAL) * FRACTAL
+    kept_bytes = n16 * k16 * problem.dtype.size_bytes + n16 * problem.bias_bytes
     limit = _kept_limit(platform)
-    chosen = block.memory_bound and rows > platform.aic_num and kept_bytes <= limit
+    if not block.memory_bound:
+        obstacle = CUBE_BOUND
+    elif rows <= platform.aic_num:
+        obstacle = "there are no more rows of blocks than cores"
+    else:
+        obstacle = "" if kept_bytes <= limit else TOO_BIG
     if recorder is not None:
         recorder.add(
             "B full load",
-            "chosen" if chosen else "refused",
-            memory_bound=block.memory_bound,
+            f"refused: {obstacle}" if obstacle else "chosen",
+            param=block.param,
+            edge=block.edge,
             block_rows=rows,
             kept_bytes=kept_bytes,
             limit_bytes=limit,
         )
-    return chosen
+    return not obstacle
 
 
 def compute_a_full(
@@ -304,7 +310,9 @@ def _compute_tail_count(
     if recorder is not None:
         recorder.add(
             "tail split",
-            f"{tail} blocks are left for the last round, each cut into {count} pieces",
+            f"{tail} blocks are left for the last round, each cut into {count} pieces"
+            if tail
+            else "no unfilled last round after a full one, nothing is cut",
             blocks=blocks,
             blocks_in_last_round=tail,
             pieces=count,

@@ -155,8 +155,8 @@ def compute_stream_k(
     if recorder is not None:
         recorder.add(
             "stream-K split",
-            f"{blocks} blocks of {base_m} x {base_n}; K is cut into {k_cnt} pieces of"
-            f" {single_core_k}",
+            f"blocks of {base_m} x {base_n}: {blocks}, of which {blocks % aic_num} have their K"
+            f" cut into {k_cnt} pieces of {single_core_k}",
             blocks=blocks,
             split_blocks=blocks % aic_num,
             k_pieces=k_cnt,
