@@ -29,6 +29,9 @@ _WIDE = frozenset({"W", "F"})
 _HEAD_SHARE = 0.6
 """Part of a clipped name kept in front; the end stays too, names often differ only there."""
 
+_NAME_COLUMNS = 60
+"""Longest name in a sentence, in columns."""
+
 _SIGNIFICANT_DIGITS = 3
 """Digits of a printed time; the models are not better than that."""
 
@@ -66,6 +69,11 @@ def clip_text(text: str, columns: int) -> str:
     head = _take_columns(text, head_columns)
     tail = _take_columns(text[::-1], tail_columns)[::-1]
     return head.rstrip() + ELLIPSIS + tail.lstrip()
+
+
+def short_name(name: str) -> str:
+    """A name for a sentence."""
+    return clip_text(clean_text(name), _NAME_COLUMNS)
 
 
 def _take_columns(text: str, columns: int) -> str:

@@ -12,17 +12,13 @@ from autotune.report.aggregates import CountedRow, GapSummary
 from autotune.report.model_error import ModelError
 from autotune.report.text import (
     TIMES,
-    clean_text,
-    clip_text,
     format_count,
     format_gap,
     format_percent,
+    short_name,
 )
 from autotune.results import Coverage
 from hwmodel.spec import HardwareSpec
-
-LONGEST_NAME = 60
-"""Characters of a name in a sentence."""
 
 DEFINITIONS = (
     (
@@ -63,12 +59,7 @@ COVERAGE_WORDS = {
 
 def shapes_name(manifest: Manifest) -> str:
     """File name of the shapes, without the user's directories."""
-    return clip_text(clean_text(PurePath(manifest.options.shapes).name), LONGEST_NAME)
-
-
-def short_name(name: str) -> str:
-    """A shape's name for a sentence."""
-    return clip_text(clean_text(name), LONGEST_NAME)
+    return short_name(PurePath(manifest.options.shapes).name)
 
 
 def question(manifest: Manifest, spec: HardwareSpec, summary: GapSummary) -> str:
@@ -188,8 +179,8 @@ def error_sentences(error: ModelError) -> tuple[str, ...]:
         )
     elif not error.cross_validated:
         sentences.append(
-            "This model is here for comparison: it was not checked against kernels it could have "
-            "been fitted to, so none of its gaps is resolved."
+            "No constants of this model were fitted and cross-validated on these kernels, so none "
+            "of its gaps is resolved."
         )
     else:
         sentences.append(

@@ -2,7 +2,7 @@
 
 import random
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
 from autotune.manifest import MANIFEST_SCHEMA, Manifest, RunStatus, write_manifest
@@ -16,6 +16,7 @@ from autotune.results import (
 from autotune.results_io import write_results_json
 from autotune.run_inputs import Digests, ResolvedOptions
 from autotune.runs import HARDWARE_NAME, RESULTS_JSON_NAME
+from hwmodel.cost.constants import PipelineConstants
 from hwmodel.plan import KernelPlan, Template
 from hwmodel.problem import GemmProblem
 from hwmodel.spec import Calibration, ClassError, HardwareSpec
@@ -143,14 +144,13 @@ def make_spec() -> HardwareSpec:
     spec = load_hardware("ascend950pr-9589")
     errors = {"all": ClassError(n=74, median_ape=0.028, p90_ape=0.227)}
     errors.update({name: ClassError(n=14, median_ape=0.031, p90_ape=0.2) for name in CLASSES})
-    constants = spec.calibrations["pipeline"].constants if "pipeline" in spec.calibrations else {}
     calibration = Calibration(
         model="pipeline",
         measured_on=spec.soc,
         date="2026-01-01",
         data_digest="0" * 64,
         rows=74,
-        constants=constants,
+        constants=asdict(PipelineConstants()),
         errors=errors,
     )
     return replace(spec, calibrations={"pipeline": calibration})

@@ -17,6 +17,7 @@ from autotune.report.figures.style import (
     place_axes,
     render_svg,
 )
+from autotune.report.figures.ticks import round_values, thin_out
 from autotune.report.text import format_count, format_gap, format_percent
 
 NAME = "gap_distribution"
@@ -26,7 +27,7 @@ _HEIGHT = 300.0
 _LINEAR_UP_TO = 0.01
 """Gaps up to 1 % are drawn on a linear scale, larger ones on a logarithmic one."""
 
-_TICKS = (0.0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0)
+_LEADING = (1.0, 2.0, 5.0)
 _LEAST_EDGE = 0.05
 _EDGE_ROOM = 1.1
 _SMALL_GAP = 0.01
@@ -120,7 +121,11 @@ def _draw_steps(
 
 def _set_ticks(axes: Axes, edge: float) -> None:
     """Percent labels on both axes."""
-    ticks = [tick for tick in _TICKS if tick <= edge]
-    axes.set_xticks(ticks, [f"{tick * 100:g} %" for tick in ticks])
+    ticks = thin_out(
+        [0.0, *round_values(_LINEAR_UP_TO, edge, _LEADING)],
+        lambda tick: f"{tick * 100:,.12g} %",
+        lambda tick: float(axes.transData.transform((tick, 0.0))[0]),
+    )
+    axes.set_xticks(list(ticks), list(ticks.values()))
     axes.set_xticks([], minor=True)
     axes.set_yticks(_SHARE_TICKS, [f"{tick * 100:g} %" for tick in _SHARE_TICKS])

@@ -31,6 +31,7 @@ from autotune.report.figures.style import (
     place_axes,
     render_svg,
 )
+from autotune.report.figures.ticks import round_values, thin_out
 from autotune.report.text import (
     TIMES,
     clean_text,
@@ -64,10 +65,7 @@ _UNRESOLVED_LINE = 1.2
 _SLACK = 1.06
 """Room for fonts that are a little wider than the measured one."""
 
-_TICKS = (1.0, 1.1, 1.2, 1.3, 1.5, 1.7, 2.0, 2.5, 3.0, 4.0, 5.0, 7.0)
-_DECADE = 10.0
-_TICK_SPACE = 32.0
-"""Least distance of two ticks."""
+_LEADING = (1.0, 1.1, 1.2, 1.3, 1.5, 1.7, 2.0, 2.5, 3.0, 4.0, 5.0, 7.0)
 
 _LEFT_EDGE = 0.97
 _LEAST_RIGHT_EDGE = 1.3
@@ -75,7 +73,7 @@ _RIGHT_ROOM = 1.06
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Line:
+class GapLine:
     """One row of the figure, ready to draw."""
 
     name: str
@@ -89,7 +87,7 @@ class _Line:
 
 def build_gap_overview(items: Sequence[CountedRow]) -> ReportFigure | None:
     """The shapes with the largest gaps, largest first; None when no shape can be drawn."""
-    lines = _build_lines(items)
+    lines = build_lines(items)
     if not lines:
         return None
     shown = lines[:OVERVIEW_ROWS]
@@ -111,12 +109,12 @@ def build_gap_overview(items: Sequence[CountedRow]) -> ReportFigure | None:
         f"({worst.name}) down to {shown[-1].gap}; {resolved} of these gaps are resolved. The "
         "table of all shapes holds the same numbers."
     )
-    return _render("gap_per_shape", "Gap per shape", caption, alt, shown, _right_edge(lines))
+    return _render("gap_per_shape", "Gap per shape", caption, alt, shown, find_right_edge(lines))
 
 
 def build_gap_pages(items: Sequence[CountedRow]) -> tuple[ReportFigure, ...]:
     """All shapes, in pages; empty when the overview already shows them all."""
-    lines = _build_lines(items)
+    lines = build_lines(items)
     if len(lines) <= OVERVIEW_ROWS:
         return ()
     page_count = math.ceil(len(lines) / PAGE_ROWS)
@@ -134,20 +132,20 @@ def build_gap_pages(items: Sequence[CountedRow]) -> tuple[ReportFigure, ...]:
                 f"Dot plot of shapes {places}, gaps from {shown[0].gap} down to {shown[-1].gap}. "
                 "The table of all shapes holds the same numbers.",
                 shown,
-                _right_edge(lines),
+                find_right_edge(lines),
             )
         )
     return tuple(figures)
 
 
-def draw_gap_rows(lines: Sequence[_Line], right_edge: float) -> Figure:
+def draw_gap_rows(lines: Sequence[GapLine], right_edge: float) -> Figure:
     """Draw the rows; call inside `figure_style`."""
     columns = _Columns.measure(lines)
     figure = new_figure(_TOP + _BOTTOM + _ROW_HEIGHT * len(lines))
     axes = place_axes(
         figure, left=columns.axes_left, right=columns.axes_right, top=_TOP, bottom=_BOTTOM
     )
-    _prepare_axes(axes, len(lines), right_edge, columns.axes_width)
+    _prepare_axes(axes, len(lines), right_edge)
     _draw_marks(axes, lines)
     for position, line in enumerate(lines):
         _draw_texts(figure, axes, columns, position, line)
@@ -155,9 +153,9 @@ def draw_gap_rows(lines: Sequence[_Line], right_edge: float) -> Figure:
     return figure
 
 
-def _build_lines(items: Sequence[CountedRow]) -> list[_Line]:
+def build_lines(items: Sequence[CountedRow]) -> list[GapLine]:
     """Drawable rows, largest gap first; a shape without a roofline has no place on the axis."""
-    lines: list[_Line] = []
+    lines: list[GapLine] = []
     for item in sorted(items, key=gap_order):
         compared = item.compared
         if compared.roofline_us <= 0.0:
@@ -166,7 +164,7 @@ def _build_lines(items: Sequence[CountedRow]) -> list[_Line]:
         problem = item.row.problem
         name = clean_text(item.row.name)
         lines.append(
-            _Line(
+            GapLine(
                 name="" if name == problem.label() else clip_text(name, NAME_COLUMNS),
                 size=format_product(problem.m, problem.k, problem.n),
                 gap=format_gap(compared.gap_ratio),
@@ -179,13 +177,13 @@ def _build_lines(items: Sequence[CountedRow]) -> list[_Line]:
     return lines
 
 
-def _right_edge(lines: Sequence[_Line]) -> float:
+def find_right_edge(lines: Sequence[GapLine]) -> float:
     """Right end of the axis, in multiples of the roofline."""
     return max(_LEAST_RIGHT_EDGE, max(line.baseline for line in lines) * _RIGHT_ROOM)
 
 
 def _render(
-    name: str, title: str, caption: str, alt: str, lines: Sequence[_Line], right_edge: float
+    name: str, title: str, caption: str, alt: str, lines: Sequence[GapLine], right_edge: float
 ) -> ReportFigure:
     """The figure with its words."""
     svg = render_svg(lambda: draw_gap_rows(lines, right_edge), title=title, description=alt)
@@ -203,13 +201,8 @@ class _Columns:
     gap_right: float
     times_right: float
 
-    @property
-    def axes_width(self) -> float:
-        """Width that is left for the axes."""
-        return WIDTH - self.axes_left - self.axes_right
-
     @staticmethod
-    def measure(lines: Sequence[_Line]) -> "_Columns":
+    def measure(lines: Sequence[GapLine]) -> "_Columns":
         """Columns just wide enough for their texts."""
         with figure_style():
             name = _column_width([line.name for line in lines])
@@ -234,14 +227,18 @@ def _column_width(texts: Sequence[str], weight: str = "normal") -> float:
     return measure_width(texts, SMALL_FONT_SIZE, weight) * _SLACK
 
 
-def _prepare_axes(axes: Axes, row_count: int, right_edge: float, width: float) -> None:
+def _prepare_axes(axes: Axes, row_count: int, right_edge: float) -> None:
     """Scale, ticks, grid and the roofline."""
     axes.set_xscale("log")
     axes.set_xlim(_LEFT_EDGE, right_edge)
     axes.set_ylim(row_count - 0.5, -0.5)
     axes.set_yticks([])
-    ticks = _select_ticks(right_edge, width)
-    axes.set_xticks(ticks, [f"{tick:g}{TIMES}" for tick in ticks])
+    ticks = thin_out(
+        round_values(1.0, right_edge, _LEADING),
+        lambda tick: f"{tick:,.12g}{TIMES}",
+        lambda tick: float(axes.transData.transform((tick, 0.0))[0]),
+    )
+    axes.set_xticks(list(ticks), list(ticks.values()))
     axes.set_xticks([], minor=True)
     axes.grid(axis="x")
     axes.spines["left"].set_visible(False)
@@ -249,27 +246,7 @@ def _prepare_axes(axes: Axes, row_count: int, right_edge: float, width: float) -
     axes.set_xlabel("predicted time as a multiple of the roofline")
 
 
-def _select_ticks(right_edge: float, width: float) -> list[float]:
-    """Round multiples up to the right end that leave their labels room on `width` points."""
-    decades = math.floor(math.log10(right_edge)) + 1
-    candidates = [tick * _DECADE**power for power in range(decades) for tick in _TICKS]
-    least = _TICK_SPACE / width * math.log(right_edge / _LEFT_EDGE)
-    ticks = [1.0]
-    roundest_first = sorted(candidates, key=lambda tick: (_roughness(tick), tick))
-    for tick in roundest_first:
-        if tick < right_edge and all(abs(math.log(tick / other)) >= least for other in ticks):
-            ticks.append(tick)
-    return sorted(ticks)
-
-
-def _roughness(tick: float) -> int:
-    """0 for powers of ten, 1 for 2 and 5 of a decade, 2 for the rest."""
-    leading = tick / _DECADE ** math.floor(math.log10(tick))
-    rounded = round(leading, 1)
-    return 0 if rounded == 1.0 else 1 if rounded in {2.0, 5.0} else 2
-
-
-def _draw_marks(axes: Axes, lines: Sequence[_Line]) -> None:
+def _draw_marks(axes: Axes, lines: Sequence[GapLine]) -> None:
     """The two marks of every row and the gap between them."""
     places = list(range(len(lines)))
     axes.hlines(places, _LEFT_EDGE, axes.get_xlim()[1], color=RULE, linewidth=0.4, zorder=0)
@@ -294,7 +271,9 @@ def _draw_marks(axes: Axes, lines: Sequence[_Line]) -> None:
     axes.scatter(best, places, s=_BEST_SIZE, marker="o", color=BEST, linewidth=0.0, zorder=4)
 
 
-def _draw_texts(figure: Figure, axes: Axes, columns: _Columns, position: int, line: _Line) -> None:
+def _draw_texts(
+    figure: Figure, axes: Axes, columns: _Columns, position: int, line: GapLine
+) -> None:
     """The texts of a row, left and right of the axes."""
     y = figure.transFigure.inverted().transform(axes.transData.transform((1.0, position)))[1]
     put = _text_putter(figure, y)

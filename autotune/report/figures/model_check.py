@@ -1,7 +1,5 @@
 """Predicted against measured time of the kernels that were timed on a chip."""
 
-import math
-
 from matplotlib.figure import Figure
 
 from autotune.report.figures.style import (
@@ -22,6 +20,7 @@ from autotune.report.figures.style import (
     place_axes,
     render_svg,
 )
+from autotune.report.figures.ticks import round_values, thin_out
 from autotune.report.text import format_count, format_percent
 from hwmodel.validation.classes import ErrorClass
 from hwmodel.validation.errors_report import ErrorReport
@@ -36,10 +35,9 @@ _BAND = 0.1
 """Half width of the band around perfect agreement."""
 
 _ROOM = 1.25
-_DECADE = 10.0
+_LEADING = (1.0, 2.0, 5.0)
 _MARK_SIZE = 26.0
 _LEGEND_SPACE = 16.0
-_MOST_DECADES = 4
 
 _MARKS = {
     ErrorClass.COMPUTE_BOUND: ("o", BEST),
@@ -86,9 +84,13 @@ def draw_model_check(report: ErrorReport) -> Figure:
     axes.set_yscale("log")
     axes.set_xlim(low, high)
     axes.set_ylim(low, high)
-    ticks = _select_ticks(low, high)
+    ticks = thin_out(
+        round_values(low, high, _LEADING),
+        lambda tick: f"{tick:,.12g}",
+        lambda tick: float(axes.transData.transform((tick, low))[0]),
+    )
     for axis in (axes.xaxis, axes.yaxis):
-        axis.set_ticks(ticks, [f"{tick:,g}" for tick in ticks])
+        axis.set_ticks(list(ticks), list(ticks.values()))
         axis.set_ticks([], minor=True)
     axes.grid()
     ends = [low, high]
@@ -140,11 +142,3 @@ def draw_model_check(report: ErrorReport) -> Figure:
         labelcolor=INK,
     )
     return figure
-
-
-def _select_ticks(low: float, high: float) -> list[float]:
-    """1, 2 and 5 of every decade within the axis; only powers of ten on a long axis."""
-    first, last = math.floor(math.log10(low)), math.ceil(math.log10(high))
-    leading = (1.0, 2.0, 5.0) if last - first <= _MOST_DECADES else (1.0,)
-    ticks = [lead * _DECADE**power for power in range(first, last + 1) for lead in leading]
-    return [tick for tick in ticks if low <= tick <= high]

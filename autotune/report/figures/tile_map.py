@@ -1,5 +1,6 @@
 """Heat map of the predicted time over (base_m, base_n), with baseline and best marked."""
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,7 +21,7 @@ from autotune.report.figures.style import (
     place_axes,
     render_svg,
 )
-from autotune.report.text import TIMES, clean_text, format_gap, format_product, format_us
+from autotune.report.text import TIMES, format_gap, format_product, format_us, short_name
 from hwmodel.plan import KernelPlan, Template
 
 NAME = "tile_map"
@@ -36,6 +37,9 @@ _LEVELS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
 """Upper ends of the colour steps: how much longer than the fastest tile."""
 
 _BOUNDS = (0.0, *_LEVELS, np.inf)
+_LONE_CELL = 1.25
+"""Edges of the only cell of an axis, relative to its size."""
+
 _OVERLAP = 0.05
 """Part of a cell that a row reaches into the next, which is drawn later or has the same colour."""
 
@@ -47,7 +51,7 @@ _COLOURS = (
     "#7accbc",
     "#b9e3b5",
     "#e3f4b2",
-    "#f6f7e6",
+    "#e9ecee",
 )
 """One colour a step, dark is fast; lightness alone tells them apart, so grey print works."""
 
@@ -55,7 +59,6 @@ _MARK_BASELINE = "#e8590c"
 _WHITE = "#ffffff"
 _BLACK = "#000000"
 _MARK_SIZE = 9.0
-_MOST_TICKS = 12
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,13 +92,14 @@ class TileMap:
 def build_tile_map(tile_map: TileMap) -> ReportFigure:
     """The figure with its words."""
     fastest = float(np.nanmin(tile_map.best_us))
-    name = clean_text(tile_map.name)
+    name = short_name(tile_map.name)
     caption = (
         f"Shape {name}, gap {format_gap(tile_map.gap_ratio)}. Each cell is an L0C tile of base_m "
-        f"{TIMES} base_n; its colour is the least predicted time over all other choices (base_k, "
-        "steps, buffers, window) at that tile, relative to the fastest cell. Empty cells have no "
-        "legal plan. The marks stand at the tile of each plan; the vendor's plan may be slower than "
-        "its cell, which holds the best that its tile allows." + _template_note(tile_map)
+        f"{TIMES} base_n; its colour is the least predicted time at that tile over all windows, "
+        "with base_k, steps, buffers and tail split by the vendor's rules, relative to the "
+        "fastest cell. Empty cells have no legal plan. The marks stand at the tile of each plan; "
+        "with other steps or another template a plan may be faster or slower than its cell."
+        + _template_note(tile_map)
     )
     near = int(np.sum(tile_map.best_us <= fastest * (1.0 + _LEVELS[0])))
     legal = int(np.sum(np.isfinite(tile_map.best_us)))
@@ -115,11 +119,11 @@ def draw_tile_map(tile_map: TileMap) -> Figure:
     figure = new_figure(_HEIGHT)
     axes = place_axes(figure, left=_LEFT, right=_RIGHT, top=_TOP, bottom=_BOTTOM)
     excess = tile_map.best_us / np.nanmin(tile_map.best_us) - 1.0
+    rows, columns = _cell_edges(tile_map.base_m), _cell_edges(tile_map.base_n)
     for level, colour in enumerate(_COLOURS):
-        axes.add_patch(PathPatch(_level_path(excess, level), facecolor=colour, linewidth=0.0))
-    axes.set_xlim(-0.5, len(tile_map.base_n) - 0.5)
-    axes.set_ylim(-0.5, len(tile_map.base_m) - 0.5)
-    _set_ticks(axes, tile_map)
+        path = _level_path(excess, level, rows, columns)
+        axes.add_patch(PathPatch(path, facecolor=colour, linewidth=0.0))
+    _set_scale(axes, rows, columns)
     _draw_mark(axes, tile_map, tile_map.baseline, "D", _MARK_BASELINE, _MARK_SIZE)
     _draw_mark(axes, tile_map, tile_map.best, "o", _WHITE, _MARK_SIZE - 2.0)
     axes.set_xlabel("base_n, elements")
@@ -128,17 +132,33 @@ def draw_tile_map(tile_map: TileMap) -> Figure:
     return figure
 
 
-def _level_path(excess: NDArray[np.float64], level: int) -> Path:
+def _cell_edges(sizes: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Edges of the cells: half way between two sizes, and by the same factor beyond the ends."""
+    if len(sizes) == 1:
+        return np.array([sizes[0] / _LONE_CELL, sizes[0] * _LONE_CELL])
+    middles = (sizes[1:] + sizes[:-1]) / 2.0
+    low, high = sizes[0] ** 2 / middles[0], sizes[-1] ** 2 / middles[-1]
+    return np.concatenate([[low], middles, [high]])
+
+
+def _level_path(
+    excess: NDArray[np.float64],
+    level: int,
+    rows: NDArray[np.float64],
+    columns: NDArray[np.float64],
+) -> Path:
     """All cells of one colour as one shape; neighbours are joined, so that no seams show."""
     low, high = _BOUNDS[level], _BOUNDS[level + 1]
     inside = (excess >= low) & (excess < high)
-    bars = []
+    bars: list[Path] = []
     for row, cells in enumerate(inside):
-        edges = np.flatnonzero(np.diff(np.concatenate([[False], cells, [False]]).astype(np.int8)))
-        for left, right in zip(edges[::2], edges[1::2], strict=True):
-            bar = Bbox.from_extents(left - 0.5, row - 0.5, right - 0.5, row + 0.5 + _OVERLAP)
-            bars.append(bar)
-    return Path.make_compound_path(*(_rectangle(bar) for bar in bars))
+        ends = np.flatnonzero(np.diff(np.concatenate([[False], cells, [False]]).astype(np.int8)))
+        top = rows[row + 1] + _OVERLAP * (rows[row + 1] - rows[row])
+        for left, right in zip(ends[::2], ends[1::2], strict=True):
+            bars.append(
+                _rectangle(Bbox.from_extents(columns[left], rows[row], columns[right], top))
+            )
+    return Path.make_compound_path(*bars)
 
 
 def _rectangle(box: Bbox) -> Path:
@@ -161,26 +181,30 @@ def _tile(plan: KernelPlan) -> str:
     return format_product(plan.base_m, plan.base_n)
 
 
-def _set_ticks(axes: Axes, tile_map: TileMap) -> None:
-    """Tile sizes at the cells, thinned out until they fit."""
-    for axis, values in ((axes.xaxis, tile_map.base_n), (axes.yaxis, tile_map.base_m)):
-        step = -(-len(values) // _MOST_TICKS)
-        places = list(range(step - 1, len(values), step)) or [0]
-        axis.set_ticks(places, [str(int(values[place])) for place in places])
+def _set_scale(axes: Axes, rows: NDArray[np.float64], columns: NDArray[np.float64]) -> None:
+    """Logarithmic axes, because small tiles differ more; a tick at each power of two."""
+    axes.set_xscale("log", base=2)
+    axes.set_yscale("log", base=2)
+    axes.set_xlim(columns[0], columns[-1])
+    axes.set_ylim(rows[0], rows[-1])
+    for axis, edges in ((axes.xaxis, columns), (axes.yaxis, rows)):
+        powers = range(math.ceil(math.log2(edges[0])), math.floor(math.log2(edges[-1])) + 1)
+        axis.set_ticks([2**power for power in powers], [str(2**power) for power in powers])
+        axis.set_ticks([], minor=True)
 
 
 def _draw_mark(
     axes: Axes, tile_map: TileMap, plan: KernelPlan, marker: str, colour: str, size: float
 ) -> None:
-    """Mark a plan at its tile, also between two tiles of the map; beyond the map not at all."""
+    """Mark a plan at its tile, if the map reaches so far."""
     if not (
         tile_map.base_m[0] <= plan.base_m <= tile_map.base_m[-1]
         and tile_map.base_n[0] <= plan.base_n <= tile_map.base_n[-1]
     ):
         return
     axes.plot(
-        float(np.interp(plan.base_n, tile_map.base_n, np.arange(len(tile_map.base_n)))),
-        float(np.interp(plan.base_m, tile_map.base_m, np.arange(len(tile_map.base_m)))),
+        plan.base_n,
+        plan.base_m,
         marker,
         color=colour,
         markersize=size,
