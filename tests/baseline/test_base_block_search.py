@@ -130,6 +130,28 @@ def test_pruning_changes_nothing_on_any_grid(
     assert pruned == search_without_pruning(problem, cores, grid, edge)
 
 
+@pytest.mark.parametrize(
+    ("m", "n", "cores", "grid", "edge"),
+    [
+        (768, 14848, 1, (448, 64, 32, 64), 0.005),
+        (1600, 1280, 1, (1472, 896, 64, 64), -1.0),
+        (7168, 5376, 8, (352, 48, 32, 16), -1.0),
+        (288, 640, 1, (304, 1344, 16, 64), 0.005),
+    ],
+)
+def test_a_close_call_is_not_pruned(
+    m: int, n: int, cores: int, grid: tuple[int, int, int, int], edge: float
+) -> None:
+    # In each a candidate wins by less than a ten-thousandth of its trade.
+    problem = GemmProblem(m=m, k=64, n=n)
+    max_m, max_n, m_align, n_align = grid
+    candidates = SearchGrid(
+        max_m=max_m, max_n=max_n, m_align=m_align, n_align=n_align, tile_elements=65536
+    )
+    pruned = search_base_block(problem, cores, candidates, edge)
+    assert pruned == search_without_pruning(problem, cores, candidates, edge)
+
+
 @EXAMPLES
 @given(
     m=dims,
