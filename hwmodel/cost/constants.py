@@ -22,20 +22,21 @@ class PipelineConstants:
     Attributes:
         launch_ratio: of launch_us plus the first access to HBM.
         hbm_read_ratio: of hbm_read_total_bytes_per_cycle.
-        hbm_write_ratio: of hbm_write_total_bytes_per_cycle.
         l2_ratio: of l2_total_bytes_per_cycle.
         mte2_port_ratio: of mte2_port_bytes_per_cycle.
         cube_efficiency_ratio: of the spec's cube_efficiency_ratio.
         barrier_ratio: of stream_k_barrier_us.
+        line_waste_ratio: of what runs along the outer dimension fetch beyond themselves from HBM
+            because it moves whole lines: the part that no neighbour makes use of.
     """
 
     launch_ratio: float = 1.0
     hbm_read_ratio: float = 1.0
-    hbm_write_ratio: float = 1.0
     l2_ratio: float = 1.0
     mte2_port_ratio: float = 1.0
     cube_efficiency_ratio: float = 1.0
     barrier_ratio: float = 1.0
+    line_waste_ratio: float = 1.0
 
 
 CONSTANT_NAMES = tuple(field.name for field in fields(PipelineConstants))

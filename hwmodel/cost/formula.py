@@ -1,19 +1,21 @@
 """The vendor's own cost model: the greatest of four pipes, each busy for its ideal time.
 
-It sees neither base_k (but for the rounding of K), step_k, buffers nor the order of the blocks, and rewards oversize
-tiles; it is here for comparison. Source: the specification (hardware.md, "The vendor's own model").
+It sees neither base_k (but for the rounding of K), step_k, buffers nor the order of the blocks,
+and rewards oversize tiles; it is here for comparison. Source: the specification (hardware.md, "The
+vendor's own model").
 
-Notation: M, K, N the problem; bm, bn, bk the base tile; P cube cores; s, sC bytes of an input and an output element;
-rates in bytes per core cycle.
+Notation: M, K, N the problem; bm, bn, bk the base tile; P cube cores; s, sC bytes of an input and
+an output element; rates in bytes per core cycle.
 
     t_mmad = M*K*N / (macs_per_cycle * P)
-    t_mte2 = ddr / (P * hbm rate) + l2 / (P * l2 rate);  ddr = (M+N)*K*s;  l2 = (M*N/bn + N*M/bm)*K*s - ddr
+    t_mte2 = ddr / (P * hbm rate) + l2 / (P * l2 rate)
+             with ddr = (M+N)*K*s and l2 = (M*N/bn + N*M/bm)*K*s - ddr
     t_mte1 = ceil(tiles, P) * ceil(K, bk) * (bm*bk*s / l0a rate + bn*bk*s / l0b rate)
     t_fixp = M*N*sC / (P * fixpipe rate)
     total  = the greatest of them; the first in this order names the bound
 
-The sum of L2 bytes can be negative for a tile larger than the problem; the vendor's model does not clamp it. Without
-a K dimension, or on a vector template, the four terms stand as they are.
+The sum of L2 bytes can be negative for a tile larger than the problem; the vendor's model does not
+clamp it. Without a K dimension, or on a vector template, the four terms stand as they are.
 """
 
 from dataclasses import dataclass

@@ -217,6 +217,7 @@ class PipelineEvaluator:
     """
 
     def __init__(self, constants: PipelineConstants | None = None) -> None:
+        """Use the given constants, or each spec's own."""
         self._constants = constants
 
     @property

@@ -125,7 +125,7 @@ def _hbm_bytes_of_b(terms: ProblemTerms, chip: ChipRates, plan: TilePlan, grid: 
     own_bytes = terms.b.outer * terms.input_bytes
     if terms.b.run_along_k:
         return terms.k * own_bytes
-    waste = line_waste_bytes(chip, terms.b, plan.base_n_bit)
+    waste = chip.line_waste_ratio * line_waste_bytes(chip, terms.b, plan.base_n_bit)
     return terms.k * (own_bytes + grid.n_tiles * waste)
 
 
@@ -134,7 +134,7 @@ def _hbm_bytes_of_a(terms: ProblemTerms, chip: ChipRates, plan: TilePlan, grid: 
     own_bytes = terms.a.outer * terms.input_bytes
     if terms.a.run_along_k:
         return terms.k * own_bytes
-    waste = line_waste_bytes(chip, terms.a, plan.base_m_bit)
+    waste = chip.line_waste_ratio * line_waste_bytes(chip, terms.a, plan.base_m_bit)
     return terms.k * (own_bytes + grid.m_tiles * waste)
 
 

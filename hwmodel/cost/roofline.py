@@ -1,7 +1,8 @@
 """Least time any plan could take: the roofline that holds on every measured kernel.
 
-Source: the specification (hardware.md, "Roofline that holds on every row"). Inputs come from HBM once, the part of C
-that L2 cannot keep goes back to HBM, and everything passes L2. The rates are those of the whole chip.
+Source: the specification (hardware.md, "Roofline that holds on every row"). Inputs come from HBM
+once, the part of C that L2 cannot keep goes back to HBM, and everything passes L2. The rates are
+those of the whole chip.
 """
 
 from hwmodel.dtypes import DType
@@ -21,9 +22,9 @@ def macs_per_cycle(problem: GemmProblem, spec: HardwareSpec) -> int:
 def compute_roofline_us(problem: GemmProblem, spec: HardwareSpec) -> float:
     """Lower bound of the time of any kernel for the problem, microseconds.
 
-    The greatest of: all multiply-accumulates at peak; A, B and the part of C beyond L2 at the HBM rate; A, B and C at
-    the L2 rate. L2 counts with its full size and the HBM with the greater of its documented and measured read rate, so
-    that the bound does not depend on calibrated shares.
+    The greatest of: all multiply-accumulates at peak; A, B and the part of C beyond L2 at the HBM
+    rate; A, B and C at the L2 rate. L2 counts with its full size and the HBM with the greater of
+    its documented and measured read rate, so that the bound does not depend on calibrated shares.
     """
     cores = spec.cores.aic_num
     hbm = max(

@@ -42,7 +42,10 @@ class ChipRates:
     l2_total: float
     l2_write_total: float
     l2_bytes: float
+    l2_latency: float
+    hbm_latency: float
     line_bytes: float
+    line_waste_ratio: float
     partial_line_cycles: float
     launch_cycles: float
     mixed_extra_cycles: float
@@ -69,11 +72,14 @@ def chip_rates(
         fixpipe=rates.fixpipe_bytes_per_cycle,
         mte2_port=rates.mte2_port_bytes_per_cycle * constants.mte2_port_ratio,
         hbm_read_total=rates.hbm_read_total_bytes_per_cycle * constants.hbm_read_ratio,
-        hbm_write_total=rates.hbm_write_total_bytes_per_cycle * constants.hbm_write_ratio,
+        hbm_write_total=rates.hbm_write_total_bytes_per_cycle,
         l2_total=rates.l2_total_bytes_per_cycle * constants.l2_ratio,
         l2_write_total=rates.l2_write_total_bytes_per_cycle,
         l2_bytes=spec.buffers.l2_bytes * usable,
+        l2_latency=fixed.l2_first_access_cycles,
+        hbm_latency=fixed.hbm_first_access_cycles,
         line_bytes=float(spec.cache.line_bytes),
+        line_waste_ratio=constants.line_waste_ratio,
         partial_line_cycles=fixed.partial_line_cycles,
         launch_cycles=constants.launch_ratio
         * (spec.us_to_cycles(fixed.launch_us) + fixed.hbm_first_access_cycles),
@@ -99,7 +105,8 @@ class OperandTerms:
 
     Attributes:
         outer: length of the outer dimension.
-        run_along_k: a contiguous run of a tile is a piece of K, else a piece of the outer dimension.
+        run_along_k: a contiguous run of a tile is a piece of K, else a piece of the outer
+            dimension.
         pitch_bit: greatest power of two that divides the bytes from one run to the next.
         is_padded: fractal layout: whole fractals in sequence, no partial lines.
     """
@@ -115,15 +122,16 @@ class ProblemTerms:
     """One problem, or one per plan; the types are shared by all of them.
 
     Attributes:
-        k: K, at least 1: without a K dimension a cube kernel costs about as much as with one column.
+        k: K, at least 1: without a K dimension a cube kernel costs about as much as with one
+            column.
         a: the operand of the rows.
         b: the operand of the columns.
         input_bytes: bytes of an element of A and B.
         output_bytes: bytes of an element of C.
         k_fractal: K columns of one fractal.
         c_pitch_bit: greatest power of two that divides the bytes of a row of C.
-        is_transposed: rows and columns have changed places, so that a template that keeps B runs as
-            its mirror image that keeps A; C is still stored by the columns of the problem.
+        is_transposed: rows and columns have changed places, so that a template that keeps B runs
+            as its mirror image that keeps A; C is still stored by the columns of the problem.
     """
 
     k: Column

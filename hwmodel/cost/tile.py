@@ -1,4 +1,4 @@
-"""One work item of a cube core, an L0C tile over its whole K, and the round of items it belongs to.
+"""One work item of a cube core: an L0C tile over its whole K, in a round of such items.
 
 Notation: a tile of m rows and n columns (its own size, not the plan's); K its length, run in L1
 steps of kL columns and L0 steps of base_k columns; d the cube's time of one L0 step; P' the cores
@@ -28,6 +28,9 @@ from hwmodel.integers import FRACTAL
 
 L0_HALVES = 2
 """L0A and L0B are used in two halves: MTE1 runs that many L0 steps ahead (kernels.md)."""
+
+L1_SLOTS = 2
+"""Slots of an L1 slab: a slot is taken from the request of its load to the last read of MTE1."""
 
 UB_BLOCK_BYTES = 32
 """Rows in UB are whole blocks of this size (kernels.md, "Fixpipe optimisation")."""
@@ -125,7 +128,10 @@ def _part_bytes(
     length: Column,
     start_bits: tuple[IntColumn, IntColumn],
 ) -> Column:
-    """Bytes of a tile's part of one operand, in whole lines; start bits along K and along outer."""
+    """Bytes of a tile's part of one operand, in whole lines.
+
+    The start bits are those of the steps along K and of the tiles along the outer dimension.
+    """
     along_k, along_outer = start_bits
     if operand.run_along_k:
         return outer * (
@@ -297,7 +303,7 @@ class Round:
 
 
 def round_cycles(
-    chip: ChipRates, tile: Tile, a_hbm_bytes: Column, b_hbm_bytes: Column
+    chip: ChipRates, tile: Tile, a_hbm_bytes: Column, b_hbm_bytes: Column, *, is_cold: bool = False
 ) -> Round:
     """Time of a tile in a round that touches the given bytes of A and B, of all cores, first."""
     a_hbm = a_hbm_bytes * (1 / chip.hbm_read_total)
@@ -313,6 +319,10 @@ def round_cycles(
         + np.maximum(tile.step_chain, last_wait)
         + np.maximum(tile.last_chain, next_wait)
     )
+    latency = chip.l2_latency + (a_hbm + b_hbm > 0) * (chip.hbm_latency - chip.l2_latency)
+    waits = tile.step_count - is_cold
+    in_flight = waits * (latency - tile.slack) + load + tile.chain
+    steps = np.maximum(steps, in_flight * (1 / L1_SLOTS))
     if tile.deep_l1 is not None:
         steps = steps * (1 - tile.deep_l1)
     cycles = np.maximum(np.maximum(steps, load), tile.floor)

@@ -103,7 +103,10 @@ def estimate_walk(
         (full_later - full_burst, traffic.again_a, traffic.again_b),
     )
     write_back = tile.output_bytes * (walk.cores * (1 / chip.hbm_write_total))
-    rounds = [round_cycles(chip, tile, a / k_pieces, b / k_pieces) for _, a, b in kinds]
+    rounds = [
+        round_cycles(chip, tile, a / k_pieces, b / k_pieces, is_cold=kind == 0)
+        for kind, (_, a, b) in enumerate(kinds)
+    ]
     cycles = [
         _phase_mean(grid, tile, one, edge, write_back / k_pieces, traffic.kept_ratio) * k_pieces
         for one in rounds
@@ -238,7 +241,7 @@ def _estimate_last_round(
     later_a = is_every_row_new * traffic.burst_a * part
     a_bytes = np.where(first_share > 0, traffic.first_a * first_share, later_a)
     b_bytes = np.where(first_share > 0, traffic.first_b * first_share, traffic.again_b * part)
-    one = round_cycles(chip, tile, a_bytes / k_pieces, b_bytes / k_pieces)
+    one = round_cycles(chip, tile, a_bytes / k_pieces, b_bytes / k_pieces, is_cold=True)
     round_bytes = grid.rest * grid.m * grid.n * (terms.output_bytes / k_pieces)
     flows_back = traffic.kept_ratio < 1
     write_back = flows_back * round_bytes * (1 / chip.hbm_write_total)

@@ -1,7 +1,7 @@
 """Error classes: kinds of kernels that a model gets right or wrong for different reasons.
 
-Source: the specification (hardware.md, "Measured kernels"): first match of stream_k, small, output_heavy,
-compute_bound, read_bound.
+Source: the specification (hardware.md, "Measured kernels"): first match of stream_k, small,
+output_heavy, compute_bound, read_bound.
 """
 
 from enum import StrEnum
@@ -16,7 +16,8 @@ SMALL_KERNEL_US = 15.0
 """A shorter kernel is mostly launch and latency (specification: hardware.md, classes)."""
 
 COMPUTE_BOUND_RATIO = 0.9
-"""Share of the time that the cube's mmad chain takes in a compute-bound kernel (hardware.md, classes)."""
+"""Share of the time that the cube's mmad chain takes in a compute-bound kernel (hardware.md,
+classes)."""
 
 
 class ErrorClass(StrEnum):
@@ -30,10 +31,10 @@ class ErrorClass(StrEnum):
 
 
 def compute_mmad_chain_cycles(problem: GemmProblem, plan: KernelPlan, spec: HardwareSpec) -> float:
-    """Cycles that the cube of the busiest core spends multiplying, without waits; 0 on vector cores.
+    """Cycles of mmad on the busiest core, without waits; 0 for a kernel on vector cores.
 
-    Each round of blocks costs a whole tile; a last round that is split costs its share. A full load walks all tiles
-    of its resident side inside one block.
+    Each round of blocks costs a whole tile; a last round that is split costs its share. A full
+    load walks all tiles of its resident side inside one block.
     """
     if plan.template not in CUBE_TEMPLATES:
         return 0.0

@@ -1,10 +1,11 @@
 """Measured kernels: the rows of a CSV of timed MatMulV3 launches, with the tiling that ran.
 
-The bundled file holds 99 kernels timed on an Ascend950PR_9589 (bf16, A and B not transposed, ND, no bias), by an
-earlier release of the operator; the plan columns are therefore the only plan an evaluator may use. Source: the
-specification (hardware.md, "Measured kernels").
+The bundled file holds 99 kernels timed on an Ascend950PR_9589 (bf16, A and B not transposed, ND,
+no bias), by an earlier release of the operator; the plan columns are therefore the only plan an
+evaluator may use. Source: the specification (hardware.md, "Measured kernels").
 
-A quarter of the (k, n) groups is locked: no constant is fitted to those rows, and they are judged pooled.
+A quarter of the (k, n) groups is locked: no constant is fitted to those rows, and they are judged
+pooled.
 """
 
 import csv
@@ -79,7 +80,7 @@ class MeasuredRow:
 
     @property
     def group(self) -> tuple[int, int]:
-        """Rows with the same (k, n) share weights and behave alike: they are never split in validation."""
+        """(k, n): rows that share it behave alike, so validation never splits them."""
         return self.problem.k, self.problem.n
 
 
@@ -99,7 +100,8 @@ def load_measured(path: Path | None = None) -> tuple[MeasuredRow, ...]:
     """Rows of a CSV file, in its order; the bundled measurements without `path`.
 
     Raises:
-        InputError: the file cannot be read, lacks a column, or a value is wrong; names file, line and column.
+        InputError: the file cannot be read, lacks a column, or a value is wrong; names file, line
+        and column.
     """
     if path is None:
         source = resources.files("hwmodel.validation").joinpath(BUNDLED_FILE)
@@ -122,7 +124,7 @@ def _parse(text: str, name: str) -> tuple[MeasuredRow, ...]:
         where = f"{name}, line {reader.line_num}"
         try:
             rows.append(_parse_row(fields, len(rows)))
-        except _ValueProblem as error:
+        except _CellError as error:
             raise InputError(f"{where}, column {error.column}: {error}") from None
         except InputError as error:
             raise InputError(f"{where}: {error}") from None
@@ -131,7 +133,7 @@ def _parse(text: str, name: str) -> tuple[MeasuredRow, ...]:
     return tuple(rows)
 
 
-class _ValueProblem(Exception):
+class _CellError(Exception):
     """A cell that cannot be used; becomes an InputError with its place."""
 
     def __init__(self, column: str, message: str) -> None:
@@ -148,14 +150,14 @@ def _parse_choice(fields: Mapping[str, str], column: str, choices: Sequence[_Cho
         if fields[column] == choice.value:
             return choice
     allowed = ", ".join(choice.value for choice in choices)
-    raise _ValueProblem(column, f"'{fields[column]}' is none of {allowed}")
+    raise _CellError(column, f"'{fields[column]}' is none of {allowed}")
 
 
 def _parse_integer(fields: Mapping[str, str], column: str) -> int:
     """The cell as a non-negative integer."""
     text = fields[column].strip()
     if not (text.isascii() and text.isdigit()):
-        raise _ValueProblem(column, f"'{text}' is not a non-negative integer")
+        raise _CellError(column, f"'{text}' is not a non-negative integer")
     return int(text)
 
 
@@ -167,7 +169,7 @@ def _parse_duration(fields: Mapping[str, str]) -> float:
     except ValueError:
         value = 0.0
     if not (isfinite(value) and value > 0):
-        raise _ValueProblem("duration_us", f"'{text}' is not a positive number of microseconds")
+        raise _CellError("duration_us", f"'{text}' is not a positive number of microseconds")
     return value
 
 
@@ -176,7 +178,7 @@ def _parse_row(fields: Mapping[str, str], index: int) -> MeasuredRow:
     cells = {column: _parse_integer(fields, column) for column in INTEGER_COLUMNS}
     for column in ("base_m", "base_n", "base_k", "k_l1", "used_core_num"):
         if cells[column] == 0:
-            raise _ValueProblem(column, "is 0; it must be at least 1")
+            raise _CellError(column, "is 0; it must be at least 1")
     dtype = _parse_choice(fields, "dtype", tuple(DType))
     problem = GemmProblem(
         m=cells["m"],
