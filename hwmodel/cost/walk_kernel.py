@@ -190,7 +190,7 @@ def _phase_mean(
     write_back: Column,
     kept_ratio: Column,
 ) -> Column:
-    """A round's time, averaged over the phases before and after L2 is full, and over edge tiles."""
+    """A round's time, averaged over edge tiles and the phases before and after L2 is full."""
     full = np.maximum(one.cycles, one.hbm + write_back)
     mean: Column = full + kept_ratio * (one.cycles - full)
     if edge is None:

@@ -22,6 +22,7 @@ from hwmodel.dtypes import DType, Format, OpImplMode
 from hwmodel.errors import InputError
 from hwmodel.plan import KernelPlan, Template
 from hwmodel.problem import GemmProblem
+from hwmodel.vendor_tiling import plan_from_tiling_data, to_vendor_names
 
 BUNDLED_FILE = "ascend950pr_matmul.csv"
 """Name of the bundled measurements, a file of this package."""
@@ -91,9 +92,13 @@ def is_locked_group(k: int, n: int) -> bool:
 
 
 def compute_rows_digest(rows: Sequence[MeasuredRow]) -> str:
-    """sha256 of what a fit sees of the rows: problem, plan and time, in their order."""
-    text = "\n".join(f"{row.problem!r}|{row.plan!r}|{row.duration_us!r}" for row in rows)
-    return hashlib.sha256(text.encode()).hexdigest()
+    """sha256 of the rows' shapes, tiles and times, in their order."""
+    lines = (
+        f"{problem.m},{problem.k},{problem.n},{plan.template},{plan.base_m},{plan.base_n},"
+        f"{plan.base_k},{plan.step_k},{plan.single_core_k},{row.duration_us}"
+        for row, problem, plan in ((row, row.problem, row.plan) for row in rows)
+    )
+    return hashlib.sha256("\n".join(lines).encode()).hexdigest()
 
 
 def load_measured(path: Path | None = None) -> tuple[MeasuredRow, ...]:
@@ -195,26 +200,7 @@ def _parse_row(fields: Mapping[str, str], index: int) -> MeasuredRow:
     return MeasuredRow(
         index=index,
         problem=problem,
-        plan=_plan_from_cells(problem, template, cells),
+        plan=plan_from_tiling_data(problem, template, to_vendor_names(cells)),
         duration_us=_parse_duration(fields),
         locked=is_locked_group(problem.k, problem.n),
-    )
-
-
-def _plan_from_cells(
-    problem: GemmProblem, template: Template, cells: Mapping[str, int]
-) -> KernelPlan:
-    return KernelPlan(
-        template=template,
-        base_m=cells["base_m"],
-        base_n=cells["base_n"],
-        base_k=cells["base_k"],
-        step_k=max(1, cells["k_l1"] // cells["base_k"]),
-        l1_buffer_num=cells["l1_buffer_num"],
-        db_l0c=max(1, cells["db_l0c"]),
-        ub_db=max(1, cells["ub_db"]),
-        m_tail_cnt=max(1, cells["m_tail_cnt"]),
-        n_tail_cnt=max(1, cells["n_tail_cnt"]),
-        single_core_k=cells["single_core_k"],
-        used_core_num=cells["used_core_num"],
     )
