@@ -7,7 +7,10 @@ from typing import NoReturn, TextIO
 from tqdm import tqdm
 
 _PLAIN_LINES = 10
-"""Lines of a whole run when stderr is not a terminal."""
+"""Lines of a whole run when stderr is not a terminal, at most."""
+
+_LEAST_INTERVAL_S = 2.0
+"""Seconds between two such lines, at least; only the last one may follow sooner."""
 
 
 class Progress:
@@ -25,7 +28,7 @@ class Progress:
         self._total = total
         self._stream = stream
         self._done = 0
-        self._start_s = time.monotonic()
+        self._start_s = self._last_line_s = time.monotonic()
         self._bar: tqdm[NoReturn] | None = (
             tqdm(total=total, file=stream, desc="searching", unit="problem", dynamic_ncols=True)
             if stream.isatty()
@@ -53,11 +56,17 @@ class Progress:
         if self._bar is not None:
             self._bar.update()
         elif self._done * _PLAIN_LINES // self._total > earlier_tenths:
-            self._stream.write(self._plain_line())
-            self._stream.flush()
+            self._write_plain_line()
 
-    def _plain_line(self) -> str:
-        elapsed_s = time.monotonic() - self._start_s
+    def _write_plain_line(self) -> None:
+        now_s = time.monotonic()
+        if self._done < self._total and now_s - self._last_line_s < _LEAST_INTERVAL_S:
+            return
+        self._last_line_s = now_s
+        self._stream.write(self._plain_line(now_s - self._start_s))
+        self._stream.flush()
+
+    def _plain_line(self, elapsed_s: float) -> str:
         left_s = elapsed_s / self._done * (self._total - self._done)
         elapsed, left = tqdm.format_interval(elapsed_s), tqdm.format_interval(left_s)
         return f"searched {self._done} of {self._total} problems in {elapsed}, about {left} left\n"

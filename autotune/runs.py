@@ -9,7 +9,7 @@ import os
 import re
 import shutil
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -95,9 +95,9 @@ class RunDirectory:
         """Work in the directory alone.
 
         Raises:
-            RunDirectoryError: another process works in it.
+            RunDirectoryError: another process works in it, or it cannot be opened.
         """
-        descriptor = os.open(self.path, os.O_RDONLY)
+        descriptor = self._open()
         try:
             require_lock(descriptor, f"run {self.path}")
             yield
@@ -105,12 +105,23 @@ class RunDirectory:
             os.close(descriptor)
 
     def is_idle(self) -> bool:
-        """No process works in the directory."""
-        descriptor = os.open(self.path, os.O_RDONLY)
+        """No process works in the directory.
+
+        Raises:
+            RunDirectoryError: the directory cannot be opened.
+        """
+        descriptor = self._open()
         try:
             return try_lock(descriptor)
         finally:
             os.close(descriptor)
+
+    def _open(self) -> int:
+        """A descriptor of the directory, for its lock."""
+        try:
+            return os.open(self.path, os.O_RDONLY)
+        except OSError as error:
+            raise RunDirectoryError(f"cannot open {self.path}: {error.strerror}") from error
 
 
 def create_run(
@@ -206,15 +217,13 @@ def find_interrupted(digests: Digests) -> RunDirectory | None:
     except OSError:
         return None
     for path in candidates:
-        try:
+        with suppress(AutotuneError):  # no run, or none that can be used
             run = open_run(path)
-        except AutotuneError:
-            continue
-        is_stopped = run.manifest.status is RunStatus.INTERRUPTED or (
-            run.manifest.status is RunStatus.RUNNING and run.is_idle()
-        )
-        if is_stopped and run.manifest.digests == digests:
-            return run
+            is_stopped = run.manifest.status is RunStatus.INTERRUPTED or (
+                run.manifest.status is RunStatus.RUNNING and run.is_idle()
+            )
+            if is_stopped and run.manifest.digests == digests:
+                return run
     return None
 
 

@@ -185,4 +185,5 @@ def _log_into(run: RunDirectory) -> Iterator[None]:
         logger.removeHandler(handler)
         logger.setLevel(level)
         logger.propagate = propagate
-        handler.close()
+        with suppress(OSError):  # a full disk: what the log lacks, stderr has said
+            handler.close()

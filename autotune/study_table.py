@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from autotune.report.aggregates import GapSummary, compute_summary
 from autotune.report.text import (
@@ -17,16 +18,16 @@ from autotune.results import ComparedPlans, ResultRow, RowStatus
 from hwmodel.plan import KernelPlan, L0cOutput, Template
 from hwmodel.spec import HardwareSpec
 
+if TYPE_CHECKING:
+    from tabulate import TableFormat
+
 _TABLE_COLUMNS = 120
 """Width of the table, whatever the terminal: the same question prints the same."""
-
-_GAP_COLUMNS = 2
-"""Blanks between two columns (tabulate's `simple` format)."""
 
 _HEADER_PADDING = 2
 """Blanks that tabulate keeps beside a header (its MIN_PADDING)."""
 
-_SHORTEST_NAME = 16
+_SHORTEST_NAME = 24
 """A name keeps this many columns even if the table grows wider."""
 
 _HEADERS = (
@@ -44,6 +45,22 @@ _ALIGNMENT = ("left", "left", "right", "left", "right", "right", "left", "left",
 _POOLED_CLASS = "all"
 """Name under which a calibration pools its error classes."""
 
+_TEMPLATE_CODES = {
+    Template.ASWT: "",
+    Template.A_FULL: "af",
+    Template.B_FULL: "bf",
+    Template.A_PARTIAL: "ap",
+    Template.B_PARTIAL: "bp",
+    Template.A_PANEL: "an",
+    Template.B_PANEL: "bn",
+    Template.STREAM_K: "sk",
+    Template.VECTOR: "vec",
+    Template.BASE: "base",
+    Template.TO_MULTI_MUL: "multi",
+    Template.K_EQUAL_ZERO: "k=0",
+}
+"""Kernel templates as short as the table needs them."""
+
 _STATUS_TEXTS = {
     RowStatus.OK: "ok",
     RowStatus.REJECTED: "rejected",
@@ -51,10 +68,11 @@ _STATUS_TEXTS = {
 }
 
 LEGEND = """\
-tiling: base_m x base_n x base_k / step_k, w window (r: no serpentine), d two L0C tiles,
-        ub output through UB, the template in front when it is not aswt; us: predicted time;
-gap: baseline / best - 1; res: the gap exceeds what the model's error could explain;
-bound, roof (share of the roofline reached): baseline>best, once when equal"""
+tiling: base_m x base_n x base_k / step_k, w window (r: no serpentine), d two L0C tiles, ub output
+  through UB; in front the kernel when it is not ASWT: sk stream-K, af or bf A or B fully loaded,
+  vec vector cores, base, multi, k=0; us: predicted time; gap: baseline / best - 1;
+res: the gap exceeds what the model's error could explain; bound; roof: share of the roofline
+  reached; baseline>best where they differ"""
 
 
 def format_table(rows: Sequence[ResultRow]) -> str:
@@ -64,13 +82,13 @@ def format_table(rows: Sequence[ResultRow]) -> str:
     cells = [_cells(row) for row in rows]
     headers = [header + " " * _HEADER_PADDING for header in _HEADERS]
     widths = [max(map(display_columns, column)) for column in zip(headers, *cells, strict=True)]
-    others = sum(widths[1:]) + _GAP_COLUMNS * (len(widths) - 1)
+    others = sum(widths[1:]) + len(widths) - 1
     name_columns = max(_SHORTEST_NAME, _TABLE_COLUMNS - others)
     clipped = [(clip_text(name, name_columns), *others) for name, *others in cells]
     table = tabulate(
         clipped,
         headers=_HEADERS,
-        tablefmt="simple",
+        tablefmt=_narrow_format(),
         colalign=_ALIGNMENT,
         disable_numparse=True,
         preserve_whitespace=False,
@@ -78,10 +96,28 @@ def format_table(rows: Sequence[ResultRow]) -> str:
     return "\n".join((table, "", LEGEND, *_reasons(rows), ""))
 
 
+def _narrow_format() -> "TableFormat":
+    """The `simple` format with one blank between columns: names need the room."""
+    from tabulate import DataRow, Line, TableFormat
+
+    row = DataRow("", " ", "")
+    return TableFormat(
+        lineabove=None,
+        linebelowheader=Line("", "-", " ", ""),
+        linebetweenrows=None,
+        linebelow=None,
+        headerrow=row,
+        datarow=row,
+        padding=0,
+        with_header_hide=None,
+    )
+
+
 def describe_plan(plan: KernelPlan) -> str:
     """A plan as short as the table needs it, e.g. `256x256x64/4 w4`; `LEGEND` explains it."""
+    template = _TEMPLATE_CODES[plan.template]
     if plan.template in {Template.K_EQUAL_ZERO, Template.TO_MULTI_MUL}:
-        return plan.template.value
+        return template
     parts = [f"{plan.base_m}x{plan.base_n}x{plan.base_k}/{plan.step_k}"]
     if plan.window_len > 1:
         parts.append(f"w{plan.window_len}" + ("" if plan.serpentine else "r"))
@@ -89,9 +125,7 @@ def describe_plan(plan: KernelPlan) -> str:
         parts.append("d")
     if plan.l0c_output is L0cOutput.FIXPIPE:
         parts.append("ub")
-    if plan.template is not Template.ASWT:
-        parts.insert(0, plan.template.value)
-    return " ".join(parts)
+    return " ".join([template, *parts] if template else parts)
 
 
 def format_summary(rows: Sequence[ResultRow], evaluator: str, spec: HardwareSpec) -> str:
@@ -131,7 +165,7 @@ def _reasons(rows: Sequence[ResultRow]) -> Iterator[str]:
 
 def _roofline(compared: ComparedPlans) -> str:
     shares = (compared.baseline.roofline_ratio, compared.best.roofline_ratio)
-    return _pair(*(f"{share:.0%}" for share in shares))
+    return _pair(*(f"{share:.0%}" for share in shares)).replace("%>", ">")
 
 
 def _pair(before: str, after: str) -> str:

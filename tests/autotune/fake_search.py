@@ -4,6 +4,7 @@ import os
 import signal
 import time
 from collections.abc import Sequence
+from unittest import mock
 
 from autotune import parallel
 from autotune.parallel import Answer, SearchTask
@@ -97,8 +98,8 @@ def fake_search(
 
 def answer_with_fake(task: SearchTask) -> Answer:
     """`parallel.answer_task` with the fake search, also in a worker process."""
-    setattr(parallel, "search_shape", fake_search)  # noqa: B010 - typed as the real one
-    return REAL_ANSWER_TASK(task)
+    with mock.patch.object(parallel, "search_shape", fake_search):
+        return REAL_ANSWER_TASK(task)
 
 
 REAL_ANSWER_TASK = parallel.answer_task

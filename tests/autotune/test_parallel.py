@@ -7,6 +7,7 @@ from autotune.parallel import Answer, AnswerKind, SearchTask, answer_tasks
 from hwmodel.errors import AutotuneError
 from hwmodel.problem import GemmProblem
 from tests.autotune.fake_search import (
+    DELAY_VARIABLE,
     K_DEFECT,
     K_KNOWN_FAILURE,
     K_REJECTED,
@@ -81,7 +82,7 @@ def test_a_dead_worker_is_one_clear_line(tmp_path: Path) -> None:
 def test_stopping_early_leaves_no_work_behind(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("FAKE_SEARCH_DELAY_S", "0.05")
+    monkeypatch.setenv(DELAY_VARIABLE, "0.05")
     answers = answer_tasks(tasks(tmp_path, *range(64, 84)), 2)
     next(answers)
     answers.close()

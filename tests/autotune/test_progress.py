@@ -1,4 +1,5 @@
 import io
+import itertools
 import os
 import signal
 import threading
@@ -15,30 +16,38 @@ class Terminal(io.StringIO):
         return True
 
 
-def test_a_line_now_and_then_without_a_terminal() -> None:
+def plain_lines(total: int, seconds_each: float, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    clock = itertools.count()
+    monkeypatch.setattr("autotune.progress.time.monotonic", lambda: seconds_each * next(clock))
     stream = io.StringIO()
-    with Progress(200, stream) as progress:
-        for _ in range(200):
-            progress.advance()
-    lines = stream.getvalue().splitlines()
+    with Progress(total, stream) as counted:
+        for _ in range(total):
+            counted.advance()
+    return stream.getvalue().splitlines()
+
+
+def test_a_line_now_and_then_without_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    lines = plain_lines(200, 60.0, monkeypatch)
     assert len(lines) == 10
-    assert lines[0].startswith("searched 20 of 200 problems in 00:00, about 00:00 left")
+    assert lines[0] == "searched 20 of 200 problems in 01:00, about 09:00 left"
     assert lines[-1].startswith("searched 200 of 200")
 
 
-def test_few_problems_give_a_line_each() -> None:
-    stream = io.StringIO()
-    with Progress(3, stream) as progress:
-        for _ in range(3):
-            progress.advance()
-    assert len(stream.getvalue().splitlines()) == 3
+def test_few_problems_give_a_line_each(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert len(plain_lines(3, 60.0, monkeypatch)) == 3
+
+
+def test_quick_runs_give_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert plain_lines(100, 0.1, monkeypatch) == [
+        "searched 100 of 100 problems in 00:01, about 00:00 left"
+    ]
 
 
 def test_a_bar_with_the_time_left_on_a_terminal() -> None:
     stream = Terminal()
-    with Progress(2, stream) as progress:
-        progress.advance()
-        progress.advance()
+    with Progress(2, stream) as bar:
+        bar.advance()
+        bar.advance()
     text = stream.getvalue()
     assert "searching" in text
     assert "2/2" in text

@@ -1,4 +1,5 @@
 import json
+import shutil
 import subprocess
 from dataclasses import replace
 from pathlib import Path
@@ -126,6 +127,13 @@ def test_a_run_is_locked_against_others(shapes: Path) -> None:
     ):
         pass
     with open_run(run.path).locked():
+        pass
+
+
+def test_a_run_that_has_gone_is_one_clear_line(shapes: Path) -> None:
+    run = create(shapes, run_inputs())
+    shutil.rmtree(run.path)
+    with pytest.raises(RunDirectoryError, match=r"cannot open .*No such file"), run.locked():
         pass
 
 

@@ -19,7 +19,13 @@ from autotune.manifest import RunStatus, load_manifest
 from autotune.results_io import load_results
 from autotune.runs import RunDirectory
 from hwmodel.errors import AutotuneError
-from tests.autotune.fake_search import K_DEFECT, K_REJECTED, answer_with_fake
+from tests.autotune.fake_search import (
+    DELAY_VARIABLE,
+    K_DEFECT,
+    K_KNOWN_FAILURE,
+    K_REJECTED,
+    answer_with_fake,
+)
 
 HEADER = "name,m,k,n\n"
 SHAPES = HEADER + '"=1+1, <b>""x""</b>",64,64,64\nsmall,32,64,64\nagain,64,64,64\nodd,16,64,80\n'
@@ -78,7 +84,7 @@ def test_a_run_from_shapes_to_report(main: Main, capsys: pytest.CaptureFixture[s
     assert manifest.status is RunStatus.FINISHED
     assert manifest.options.trials == 10
     assert out.splitlines()[2].startswith('=1+1, <b>"x"</b>')
-    assert len(out.splitlines()) == 2 + 4 + 5
+    assert len(out.splitlines()) == 2 + 4 + 6
     assert "searched 3 of 3 problems" in err, "equal problems are computed once"
     assert f"run directory {run}; report {run}/report.html" in err
     assert "4 of 4 shapes counted; gap +" in err
@@ -202,6 +208,14 @@ def test_a_defect_fails_the_run_in_one_line(
     assert load_manifest(run).status is RunStatus.FAILED
 
 
+def test_a_failure_that_explains_itself_needs_no_log(
+    main: Main, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("some.csv").write_text(f"{HEADER}bad,64,{K_KNOWN_FAILURE},64\n", encoding="utf-8")
+    assert main(shapes="some.csv") == 1
+    assert capsys.readouterr().err.splitlines()[-1] == "cannot write it: disk full"
+
+
 def test_an_unforeseen_error_is_one_line_too(
     main: Main, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -230,6 +244,23 @@ def test_a_disk_that_fills_up(
         err = capsys.readouterr().err
     assert err.splitlines()[-1].startswith("cannot write other/")
     assert "No space left on device" in err
+
+
+def test_a_log_that_cannot_be_written(
+    main: Main, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    interrupt_after(0, monkeypatch)
+    assert main("--out", "run") == 130
+    monkeypatch.setattr(parallel, "answer_task", answer_with_fake)
+    log = Path("run/run.log")
+    log.unlink()
+    log.mkdir()
+    assert main("--out", "run") == 1
+    assert capsys.readouterr().err.splitlines()[-1] == "cannot write run/run.log: Is a directory"
+    log.rmdir()
+    log.symlink_to("/dev/full")
+    assert main("--out", "run") == 0, "a log is not worth a run"
+    assert "Traceback" not in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -306,38 +337,37 @@ def test_a_terminal_that_cannot_show_a_name(main: Main, monkeypatch: pytest.Monk
 
 
 @pytest.mark.parametrize("how", ["ctrl-c", "terminate", "kill"])
-def test_a_parallel_run_that_is_stopped_goes_on(tmp_path: Path, how: str) -> None:
+def test_a_parallel_run_that_is_stopped_goes_on(main: Main, how: str) -> None:
     """Ctrl-C reaches the whole process group, as from a terminal; the others the program alone."""
-    (tmp_path / "shapes.csv").write_text(
-        HEADER + "".join(f"s{m},{m},64,64\n" for m in range(16, 40)), encoding="utf-8"
+    lines = "".join(f"s{m},{m},64,64\n" for m in range(16, 40))
+    Path("shapes.csv").write_text(HEADER + lines, encoding="utf-8")
+    process = start_program("--out", "part", "--jobs", "2")
+    journal = Path("part/journal")
+    wait_until(
+        lambda: journal.is_dir() and any(path.stat().st_size for path in journal.iterdir()),
+        process,
     )
-    process = start_program(tmp_path, "--out", "part", "--jobs", "2", delay_s="0.2")
-    journal = tmp_path / "part" / "journal"
-    wait_until(lambda: journal.is_dir() and any(path.stat().st_size for path in journal.iterdir()))
-    if how == "ctrl-c":
-        os.killpg(process.pid, signal.SIGINT)
-    else:
-        process.send_signal(signal.SIGTERM if how == "terminate" else signal.SIGKILL)
     if how == "kill":
-        process.wait(timeout=60)
         os.killpg(process.pid, signal.SIGKILL)
         process.communicate()
-        assert load_manifest(tmp_path / "part").status is RunStatus.RUNNING
+        assert load_manifest(Path("part")).status is RunStatus.RUNNING
     else:
+        if how == "ctrl-c":
+            os.killpg(process.pid, signal.SIGINT)
+        else:
+            process.terminate()
         _, err = process.communicate(timeout=60)
         assert process.returncode == 130
         assert "Traceback" not in err
         assert err.splitlines()[-1].startswith("interrupted; to go on: ")
-        assert load_manifest(tmp_path / "part").status is RunStatus.INTERRUPTED
-    for out, jobs in (("part", "2"), ("whole", "1")):
-        program = start_program(tmp_path, "--out", out, "--jobs", jobs)
-        _, err = program.communicate(timeout=60)
-        assert program.returncode == 0, err
-    assert contents(tmp_path / "part") == contents(tmp_path / "whole")
+        assert load_manifest(Path("part")).status is RunStatus.INTERRUPTED
+    assert main("--out", "part", jobs=2) == 0
+    assert main("--out", "whole") == 0
+    assert contents(Path("part")) == contents(Path("whole"))
 
 
-def start_program(directory: Path, *argv: str, delay_s: str = "0") -> "subprocess.Popen[str]":
-    """The command in a process group of its own, with the fake search."""
+def start_program(*argv: str) -> "subprocess.Popen[str]":
+    """The command in a process group of its own, with a fake search that takes its time."""
     arguments = ["--shapes", "shapes.csv", "--strategy", "random", "--trials", "10", *argv]
     program = (
         "import sys; from tests.autotune import test_study as t; "
@@ -347,8 +377,7 @@ def start_program(directory: Path, *argv: str, delay_s: str = "0") -> "subproces
     path = os.pathsep.join([str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH", "")])
     return subprocess.Popen(
         [sys.executable, "-c", program],
-        cwd=directory,
-        env={**os.environ, "FAKE_SEARCH_DELAY_S": delay_s, "PYTHONPATH": path},
+        env={**os.environ, DELAY_VARIABLE: "0.2", "PYTHONPATH": path},
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         text=True,
@@ -356,8 +385,11 @@ def start_program(directory: Path, *argv: str, delay_s: str = "0") -> "subproces
     )
 
 
-def wait_until(condition: Callable[[], bool], timeout_s: float = 60.0) -> None:
+def wait_until(
+    condition: Callable[[], bool], process: "subprocess.Popen[str]", timeout_s: float = 60.0
+) -> None:
     deadline = time.monotonic() + timeout_s
     while not condition():
+        assert process.poll() is None, process.communicate()
         assert time.monotonic() < deadline
         time.sleep(0.02)
