@@ -77,9 +77,14 @@ class ModelError:
     classes: tuple[ClassLine, ...]
     unknown_shapes: int
 
+    @property
+    def decides(self) -> bool:
+        """Errors were cross-validated on the run's own chip, so that they can resolve a gap."""
+        return self.cross_validated and self.same_chip and bool(self.classes)
+
 
 def summarise_model_error(
-    evaluator: str, spec: HardwareSpec, report: ErrorReport | None, counted: Sequence[CountedRow]
+    evaluator: str, spec: HardwareSpec, report: ErrorReport, counted: Sequence[CountedRow]
 ) -> ModelError:
     """The error table of a run.
 
@@ -90,15 +95,11 @@ def summarise_model_error(
     Args:
         evaluator: name of the model.
         spec: the run's hardware.
-        report: the model's predictions of the measured kernels, None when they could not be made.
+        report: the model's predictions of the measured kernels.
         counted: shapes that count.
     """
     calibration = spec.calibrations.get(evaluator)
-    errors: Mapping[str, ClassError] = {}
-    if calibration is not None:
-        errors = calibration.errors
-    elif report is not None:
-        errors = _plain_errors(report)
+    errors = calibration.errors if calibration is not None else _plain_errors(report)
     measured_on = calibration.measured_on if calibration is not None else BUNDLED_SOC
     decides = calibration is not None and measured_on == spec.soc
     lines = tuple(_class_line(name, error, counted, decides) for name, error in errors.items())

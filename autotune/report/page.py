@@ -3,8 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from hwmodel.cost.evaluators import select_evaluator
-
 from autotune.manifest import Manifest, RunStatus
 from autotune.report import wording
 from autotune.report.aggregates import (
@@ -32,6 +30,7 @@ from autotune.report.tables import (
 )
 from autotune.report.text import clean_text, format_count, format_percent
 from autotune.results import ResultRow
+from hwmodel.cost.evaluators import select_evaluator
 from hwmodel.spec import HardwareSpec
 from hwmodel.validation.errors_report import ErrorReport, compute_error_report
 from hwmodel.validation.measured import load_measured
@@ -116,7 +115,8 @@ def build_report(run: RunFiles) -> Report:
     options = run.manifest.options
     counted = select_counted(run.rows)
     summary = compute_summary(run.rows)
-    largest = select_largest(run.rows, LARGEST_ROWS)
+    with_gap = select_largest(run.rows, len(run.rows))
+    largest = with_gap[:LARGEST_ROWS]
     check = _check_model(options.evaluator, run.spec)
     error = summarise_model_error(options.evaluator, run.spec, check, counted)
     tile_map = compute_tile_map(largest, run.spec, options.evaluator)
@@ -124,15 +124,15 @@ def build_report(run: RunFiles) -> Report:
         build_gap_overview(counted),
         build_gap_distribution(counted),
         None if tile_map.map is None else build_tile_map(tile_map.map),
-        build_model_check(check, options.evaluator, run.spec.soc),
+        build_model_check(check, options.evaluator, run.spec.soc, fitted=error.cross_validated),
     )
     return Report(
         title=f"Tiling gap of {wording.shapes_name(run.manifest)} on {run.spec.soc}",
         marks=_marks(run.manifest, run.spec),
         question=wording.question(run.manifest, run.spec, summary),
         method=wording.method(run.manifest),
-        answer=wording.answer(summary, largest),
-        headlines=_headlines(summary, error, largest),
+        answer=wording.answer(summary, error, with_gap),
+        headlines=_headlines(summary, error, with_gap),
         error=error,
         error_sentences=wording.error_sentences(error),
         coverage_sentence=wording.coverage_sentence(summary),
@@ -168,12 +168,12 @@ def _marks(manifest: Manifest, spec: HardwareSpec) -> tuple[str, ...]:
 
 
 def _headlines(
-    summary: GapSummary, error: ModelError, largest: Sequence[CountedRow]
+    summary: GapSummary, error: ModelError, with_gap: Sequence[CountedRow]
 ) -> tuple[Headline, ...]:
     """The numbers of the first screen."""
     headlines: list[Headline] = []
     if summary.counted:
-        top = largest[0] if largest else None
+        top = with_gap[0] if with_gap else None
         headlines = [
             Headline(
                 value=format_percent(summary.mean_gap_ratio),
@@ -189,7 +189,7 @@ def _headlines(
             Headline(
                 value=format_percent(top.compared.gap_ratio if top else 0.0),
                 label="largest gap",
-                note=_largest_note(top),
+                note=_largest_note(with_gap),
             ),
         ]
     overall = error.overall
@@ -218,11 +218,18 @@ def _weighted_headline(summary: GapSummary) -> tuple[Headline, ...]:
     )
 
 
-def _largest_note(top: CountedRow | None) -> str:
-    """Whether the largest gap is resolved."""
-    if top is None:
+def _largest_note(with_gap: Sequence[CountedRow]) -> str:
+    """Whether the largest gap is resolved, and if not, the largest that is."""
+    if not with_gap:
         return "the vendor's choice is the best"
-    return "resolved" if top.compared.resolved else "not resolved"
+    resolved = [item.compared.gap_ratio for item in with_gap if item.compared.resolved]
+    if with_gap[0].compared.resolved:
+        return "resolved"
+    return (
+        f"not resolved; largest resolved {format_percent(resolved[0])}"
+        if resolved
+        else "not resolved"
+    )
 
 
 def _error_note(error: ModelError, measured: int) -> str:

@@ -91,21 +91,23 @@ def method(manifest: Manifest) -> str:
     )
 
 
-def answer(summary: GapSummary, largest: Sequence[CountedRow]) -> tuple[str, ...]:
-    """What came out, in one to three sentences."""
+def answer(
+    summary: GapSummary, error: ModelError, with_gap: Sequence[CountedRow]
+) -> tuple[str, ...]:
+    """What came out, in one to three sentences; `with_gap`: rows with a gap, largest first."""
     if summary.counted == 0:
         return (
             "No shape could be compared, so there is no answer; the table at the end says why for "
             "each.",
         )
-    if not largest:
+    if not with_gap:
         shapes = format_count(summary.counted, "shape")
         return (
             f"No better tiling was found for any of {shapes}: the vendor's choice is the best "
             "there is.",
         )
     sentences = [_mean_sentence(summary)]
-    resolved = [item for item in largest if item.compared.resolved]
+    resolved = [item for item in with_gap if item.compared.resolved]
     if resolved:
         top = resolved[0]
         sentences.append(
@@ -116,10 +118,15 @@ def answer(summary: GapSummary, largest: Sequence[CountedRow]) -> tuple[str, ...
             f"The largest resolved gap is {format_gap(top.compared.gap_ratio)}: "
             f"{short_name(top.row.name)}."
         )
+    elif error.decides:
+        sentences.append(
+            "No gap is resolved, that is, larger than the model's error can explain: on this "
+            "evidence the vendor's tiling cannot be told from the best."
+        )
     else:
         sentences.append(
-            "No gap is larger than the model's own error can explain: on this evidence the "
-            "vendor's tiling cannot be told from the best."
+            "No gap can be resolved, because the model's error on this chip is not known well "
+            "enough: these numbers say where to look, not what is gained."
         )
     return tuple(sentences)
 

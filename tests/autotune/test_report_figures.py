@@ -138,7 +138,7 @@ def build_all(items: Sequence[CountedRow]) -> list[ReportFigure]:
         *(figure for figure in figures if figure is not None),
         *build_gap_pages(items),
         build_tile_map(make_tile_map(name=items[0].row.name)),
-        build_model_check(make_errors(), "pipeline", "Ascend950PR_9589"),
+        build_model_check(make_errors(), "pipeline", "Ascend950PR_9589", fitted=True),
     ]
 
 

@@ -241,9 +241,14 @@ def test_gaps_between_kernels_without_tiles_have_no_heat_map(tmp_path: Path) -> 
     assert "none of the largest gaps" in render(tmp_path, (row,))[1]
 
 
+def test_shapes_with_an_empty_space_have_no_heat_map(tmp_path: Path) -> None:
+    row = make_row(0, make_compared(0.2), problem=GemmProblem(m=64, k=0, n=64))
+    assert "There is no heat map" in render(tmp_path, (row,))[1]
+
+
 def test_unresolved_gaps_are_not_an_answer(tmp_path: Path) -> None:
     text = Page(render(tmp_path, (make_row(0, make_compared(0.01)),))[0]).text
-    assert "No gap is larger than the model's own error can explain" in text
+    assert "No gap is resolved, that is, larger than the model's error can explain" in text
     assert "not resolved" in text
 
 
@@ -256,6 +261,18 @@ def test_resolved_gaps_are_counted_in_words(tmp_path: Path, resolved: int) -> No
     assert expected[resolved] in Page(render(tmp_path, rows)[0]).text
     single = tmp_path / "single"
     assert "The gap is resolved" in render(single, rows[:1])[1]
+
+
+def test_the_largest_resolved_gap_is_named_however_small(tmp_path: Path) -> None:
+    gaps = [0.5 - 0.01 * index for index in range(20)]
+    rows = tuple(
+        make_row(index, make_compared(gap, resolved=index == 19), name=f"shape {index}")
+        for index, gap in enumerate(gaps)
+    )
+    text = Page(render(tmp_path, rows)[0]).text
+    assert "1 of 20 gaps is resolved" in text
+    assert "The largest resolved gap is +31.0 %: shape 19." in text
+    assert "not resolved; largest resolved 31.0 %" in text
 
 
 def test_measured_times_have_a_column_when_there_are_some(tmp_path: Path) -> None:
@@ -287,7 +304,8 @@ def test_another_chip_or_model_says_that_nothing_is_resolved(tmp_path: Path) -> 
     )
     assert "on which nothing was measured" in elsewhere[1]
     bare = render(tmp_path / "bare", rows, spec=replace(spec, calibrations={}))
-    assert "none of its gaps is resolved" in bare[1].replace("\n", " ")
+    assert "none of its gaps is resolved" in bare[1]
+    assert "No gap can be resolved" in bare[1]
     thin = replace(moved, measured_on=spec.soc, errors={})
     unknown = render(tmp_path / "thin", rows, spec=replace(spec, calibrations={"pipeline": thin}))
     assert "is not known, so no gap is resolved" in unknown[1]

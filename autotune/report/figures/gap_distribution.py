@@ -77,18 +77,19 @@ def draw_gap_distribution(items: Sequence[CountedRow]) -> Figure:
         _draw_steps(
             axes, gaps, weighted, edge, colour=BASELINE, dashed=True, label="by calls per pass"
         )
-    axes.plot(
-        gaps[resolved],
-        plain[resolved],
-        "o",
-        color=BEST,
-        markersize=5.0,
-        markeredgecolor=PAPER,
-        markeredgewidth=0.6,
-        clip_on=False,
-        label="resolved gap",
-        zorder=3,
-    )
+    if resolved.any():
+        axes.plot(
+            gaps[resolved],
+            plain[resolved],
+            "o",
+            color=BEST,
+            markersize=5.0,
+            markeredgecolor=PAPER,
+            markeredgewidth=0.6,
+            clip_on=False,
+            label="resolved gap",
+            zorder=3,
+        )
     axes.set_xlabel("gap (time of the vendor's tiling over that of the best, less 1)")
     axes.set_ylabel("share of shapes with at most this gap")
     figure.legend(loc="upper center", bbox_to_anchor=(0.5, 1.0), ncols=3)

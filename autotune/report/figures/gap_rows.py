@@ -321,9 +321,7 @@ def _draw_header(figure: Figure, axes: Axes, columns: _Columns) -> None:
         )[0],
         axes.plot([], [], "o", color=BEST, markersize=5.5, label="best tiling found")[0],
         axes.plot([], [], color=INK, linewidth=_RESOLVED_LINE, label="resolved gap (bold)")[0],
-        axes.plot(
-            [], [], color=FAINT, linewidth=_UNRESOLVED_LINE, label="gap within the model's error"
-        )[0],
+        axes.plot([], [], color=FAINT, linewidth=_UNRESOLVED_LINE, label="gap not resolved")[0],
     ]
     figure.legend(
         handles=handles,

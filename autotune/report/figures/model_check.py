@@ -49,21 +49,28 @@ _MARKS = {
 """A marker and a colour a class, so that neither colour vision nor a grey printer matters."""
 
 
-def build_model_check(report: ErrorReport, evaluator: str, soc: str) -> ReportFigure:
+def build_model_check(
+    report: ErrorReport, evaluator: str, soc: str, *, fitted: bool
+) -> ReportFigure:
     """The figure with its words.
 
     Args:
         report: the evaluator's predictions of the measured kernels.
         evaluator: name of the model.
         soc: chip whose figures the model used.
+        fitted: the model has constants fitted to most of these kernels.
     """
     title = f"Predicted against measured: the {evaluator} model"
     caption = (
         f"Each mark is a kernel that was timed on a chip; on the diagonal the {evaluator} model "
         "is exactly right, in the grey band it is within 10 %. Predictions use the figures of "
-        f"{soc} as this run did; they include kernels that the constants were fitted to, so the "
-        "cross-validated errors in the table above are the fairer judge."
+        f"{soc}, as this run did."
     )
+    if fitted:
+        caption += (
+            " Most of these kernels are among those that the constants were fitted to, so the "
+            "cross-validated errors in the table above are the fairer judge."
+        )
     within = sum(row.ape <= _BAND for row in report.rows)
     alt = (
         f"Scatter plot of {format_count(len(report.rows), 'measured kernel')} on logarithmic "

@@ -1,6 +1,7 @@
 """Heat map of the predicted time over (base_m, base_n), with baseline and best marked."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,6 +10,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch, PathPatch
 from matplotlib.path import Path
+from matplotlib.patheffects import withStroke
 from matplotlib.transforms import Bbox, BboxTransformTo
 from numpy.typing import NDArray
 
@@ -55,10 +57,12 @@ _COLOURS = (
 )
 """One colour a step, dark is fast; lightness alone tells them apart, so grey print works."""
 
-_MARK_BASELINE = "#e8590c"
+_MARK_BASELINE = "#ff8a3d"
 _WHITE = "#ffffff"
 _BLACK = "#000000"
-_MARK_SIZE = 9.0
+_BASELINE_SIZE = 9.0
+_BEST_SIZE = 8.5
+_LEGEND_LEADING = 0.7
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,8 +128,8 @@ def draw_tile_map(tile_map: TileMap) -> Figure:
         path = _level_path(excess, level, rows, columns)
         axes.add_patch(PathPatch(path, facecolor=colour, linewidth=0.0))
     _set_scale(axes, rows, columns)
-    _draw_mark(axes, tile_map, tile_map.baseline, "D", _MARK_BASELINE, _MARK_SIZE)
-    _draw_mark(axes, tile_map, tile_map.best, "o", _WHITE, _MARK_SIZE - 2.0)
+    _draw_mark(axes, tile_map, tile_map.baseline, "D", _MARK_BASELINE, _BASELINE_SIZE)
+    _draw_mark(axes, tile_map, tile_map.best, "o", _WHITE, _BEST_SIZE)
     axes.set_xlabel("base_n, elements")
     axes.set_ylabel("base_m, elements")
     _draw_legend(figure)
@@ -202,14 +206,24 @@ def _draw_mark(
         and tile_map.base_n[0] <= plan.base_n <= tile_map.base_n[-1]
     ):
         return
-    axes.plot(
-        plan.base_n,
-        plan.base_m,
-        marker,
-        color=colour,
+    axes.add_line(_make_mark([plan.base_n], [plan.base_m], marker, colour, size))
+
+
+def _make_mark(
+    x: Sequence[float], y: Sequence[float], marker: str, colour: str, size: float, label: str = ""
+) -> Line2D:
+    """A hollow mark with a dark outline: seen on every colour, and so is the cell inside."""
+    return Line2D(
+        x,
+        y,
+        linestyle="",
+        marker=marker,
         markersize=size,
-        markeredgecolor=_BLACK,
-        markeredgewidth=1.0,
+        markerfacecolor="none",
+        markeredgecolor=colour,
+        markeredgewidth=1.8,
+        path_effects=[withStroke(linewidth=3.6, foreground=_BLACK)],
+        label=label,
         clip_on=False,
         zorder=5,
     )
@@ -218,13 +232,8 @@ def _draw_mark(
 def _draw_legend(figure: Figure) -> None:
     """The marks and the colour steps, right of the map."""
     marks = [
-        Line2D(
-            [], [], linestyle="", marker=marker, color=colour, markeredgecolor=_BLACK, label=label
-        )
-        for marker, colour, label in (
-            ("D", _MARK_BASELINE, "vendor's tile"),
-            ("o", _WHITE, "best tile found"),
-        )
+        _make_mark([], [], "D", _MARK_BASELINE, _BASELINE_SIZE, "vendor's tile"),
+        _make_mark([], [], "o", _WHITE, _BEST_SIZE, "best tile found"),
     ]
     labels = [f"up to {bound * 100:g} %" for bound in _LEVELS]
     labels.append(f"more than {_LEVELS[-1] * 100:g} %")
@@ -240,6 +249,7 @@ def _draw_legend(figure: Figure) -> None:
             title_fontproperties={"size": SMALL_FONT_SIZE},
             alignment="left",
             labelcolor=INK,
+            labelspacing=_LEGEND_LEADING,
             loc="upper left",
             bbox_to_anchor=(left, top),
         )
