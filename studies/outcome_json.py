@@ -108,7 +108,9 @@ def _decode_value(hint: Any, value: Any) -> Any:
             return None
         (hint,) = (argument for argument in arguments if argument is not NoneType)
         return _decode_value(hint, value)
-    if origin is tuple and isinstance(value, list):
+    if origin is tuple:
+        if not isinstance(value, list):
+            raise ValueError(f"{value!r} is no list")
         return tuple(_decode_value(arguments[0], item) for item in value)
     if origin is not None and isinstance(value, dict):
         return {key: _decode_value(arguments[1], item) for key, item in value.items()}

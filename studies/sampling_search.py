@@ -86,13 +86,15 @@ class _EvaluationLog:
 
     def evaluate(self, plans: Sequence[KernelPlan]) -> Times:
         """Predicted times of a batch; what the journal lacks is evaluated and written at once."""
+        objective, baseline = self._setting.objective, self._setting.baseline
         new_records: list[JsonRecord] = []
         first = len(self.evaluated)
         for plan in plans:
-            key = self._setting.objective.key(plan)
+            key = objective.key(plan)
             cost = self._find(key)
             if cost is None:
-                cost = self._setting.objective.evaluate(plan).cost
+                known = plan == baseline.plan
+                cost = baseline.cost if known else objective.evaluate(plan).cost
                 new_records.append(
                     {
                         "kind": EVALUATION_KIND,

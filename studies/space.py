@@ -1,6 +1,6 @@
 """The space `tiles`: the plans a search covers for one problem, by index and in columns.
 
-ASWT and the full load the vendor takes (or would take in place of stream-K), over base_m,
+ASWT and the full load the vendor takes, if any, over base_m,
 base_n, base_k, step_k, db_l0c and canonical windows. The rest follows: tail split, output path
 and UB buffering by the vendor's rules, the cores that get work, four L1 slots under a full load
 where they fit. (Specification: plan.md.) Points are numbered; no list of them exists, so a
@@ -14,10 +14,7 @@ from dataclasses import dataclass, fields
 import numpy as np
 from numpy.typing import NDArray
 
-from baseline.aswt import compute_aswt
 from baseline.decision import decide
-from baseline.platform import Platform
-from baseline.tiling_key import FullLoad
 from hwmodel.cost.evaluator import Evaluator
 from hwmodel.footprint import DOUBLE_BUFFER
 from hwmodel.legality import FULL_LOAD_SLOTS
@@ -40,8 +37,6 @@ QUICK_RESTRICTION = (
 """What the quick preset leaves out, in words."""
 NO_CUBE_RESTRICTION = "the vendor runs a vector kernel; the space holds cube kernels only"
 """Why the space of a problem that the vendor gives to the vector cores is empty."""
-
-_FULL_LOADS = {FullLoad.A: Template.A_FULL, FullLoad.B: Template.B_FULL}
 
 FIXPIPE_CODE = list(L0cOutput).index(L0cOutput.FIXPIPE)
 """Code of the fixpipe output in a PlanBatch; ON_THE_FLY is 0."""
@@ -153,8 +148,9 @@ def build_space(
     """
     if baseline.template not in CUBE_TEMPLATES:
         return _assemble(problem, (), NO_CUBE_RESTRICTION)
-    full_load = _select_full_load(problem, spec, baseline)
-    templates = (Template.ASWT,) if full_load is None else (Template.ASWT, full_load)
+    templates = [Template.ASWT]
+    if baseline.template in {Template.A_FULL, Template.B_FULL}:
+        templates.append(baseline.template)
     parts = tuple(
         build_template_cells(problem, spec, template, quick=quick) for template in templates
     )
@@ -195,18 +191,6 @@ def tile_landscape(
     np.minimum.at(best_us, (row, column), times_us)
     best_us[np.isinf(best_us)] = np.nan
     return TileLandscape(base_m=base_m, base_n=base_n, best_us=best_us)
-
-
-def _select_full_load(
-    problem: GemmProblem, spec: HardwareSpec, baseline: KernelPlan
-) -> Template | None:
-    """The full load that the vendor takes, or would take if stream-K were not tried before."""
-    if baseline.template in _FULL_LOADS.values():
-        return baseline.template
-    if baseline.template is not Template.STREAM_K:
-        return None
-    _, key = compute_aswt(problem, Platform.from_spec(spec), allows_tensor_api=True, recorder=None)
-    return _FULL_LOADS.get(key.full_load)
 
 
 def _assemble(

@@ -1,0 +1,188 @@
+"""Conformance of every search strategy, and what is particular to each."""
+
+import sys
+from subprocess import run
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from hwmodel.legality import check
+from hwmodel.plan import KernelPlan, Template
+from hwmodel.problem import GemmProblem
+from hwmodel.spec_io import load_hardware
+from studies.space import TileSpace, build_space
+from studies.strategies import STRATEGY_NAMES, build_strategy
+from studies.strategies.protocol import Strategy, TakenPoints
+from studies.strategies.tpe import PlanFactors
+from tests.studies.fake_evaluator import FakeEvaluator
+
+SPEC = load_hardware("ascend950pr-9589")
+SMALL_PROBLEM = GemmProblem(m=40, k=40, n=40)
+LARGE_PROBLEM = GemmProblem(m=4096, k=512, n=4096)
+
+
+def make_space(problem: GemmProblem, template: Template = Template.ASWT) -> TileSpace:
+    baseline = KernelPlan(
+        template=template,
+        base_m=16,
+        base_n=16,
+        base_k=16,
+        step_k=1,
+        single_core_k=problem.k,
+        used_core_num=1,
+    )
+    return build_space(problem, SPEC, baseline)
+
+
+SMALL = make_space(SMALL_PROBLEM, Template.B_FULL)
+LARGE = make_space(LARGE_PROBLEM)
+every_strategy = pytest.mark.parametrize("name", STRATEGY_NAMES)
+
+
+def times_of(space: TileSpace, indices: NDArray[np.int64]) -> NDArray[np.float64]:
+    return FakeEvaluator().estimate_us(space.problem, SPEC, space.plans(indices))
+
+
+def play(strategy: Strategy, space: TileSpace, batches: int, count: int = 10) -> list[list[int]]:
+    asked = []
+    for _ in range(batches):
+        batch = strategy.ask(count)
+        strategy.tell(times_of(space, batch))
+        asked.append(batch.tolist())
+    return asked
+
+
+@every_strategy
+def test_equal_seeds_and_times_give_equal_batches(name: str) -> None:
+    first = play(build_strategy(name, LARGE, 5), LARGE, 4)
+    second = play(build_strategy(name, LARGE, 5), LARGE, 4)
+    assert first == second
+    if name != "exhaustive":
+        assert play(build_strategy(name, LARGE, 6), LARGE, 4) != first
+
+
+@every_strategy
+def test_points_are_legal_and_never_repeated(name: str) -> None:
+    strategy = build_strategy(name, LARGE, 1)
+    strategy.observe(3, 12.0)
+    asked = [index for batch in play(strategy, LARGE, 8) for index in batch]
+    assert len(asked) == 80
+    assert len({3, *asked}) == 81
+    for index in asked:
+        assert check(LARGE_PROBLEM, SPEC, LARGE.plan(index)) == ()
+
+
+@every_strategy
+def test_an_exhausted_space_ends_the_search(name: str) -> None:
+    strategy = build_strategy(name, SMALL, 2)
+    strategy.observe(len(SMALL) - 1, 12.0)
+    strategy.observe(0, 12.0)
+    asked: list[int] = []
+    while batch := play(strategy, SMALL, 1, count=7)[0]:
+        asked.extend(batch)
+    assert sorted(asked) == list(range(1, len(SMALL) - 1))
+    assert play(strategy, SMALL, 2) == [[], []]
+
+
+@every_strategy
+def test_only_the_last_batch_is_short(name: str) -> None:
+    strategy = build_strategy(name, SMALL, 3)
+    sizes = [len(batch) for batch in play(strategy, SMALL, len(SMALL) // 7 + 2, count=7)]
+    assert sizes[:-2] == [7] * (len(SMALL) // 7)
+    assert sizes[-2:] == [len(SMALL) % 7, 0]
+
+
+@every_strategy
+def test_asking_and_telling_alternate(name: str) -> None:
+    strategy = build_strategy(name, LARGE, 4)
+    with pytest.raises(ValueError, match="no batch"):
+        strategy.tell(np.ones(1))
+    with pytest.raises(ValueError, match="at least one"):
+        strategy.ask(0)
+    assert len(strategy.ask(3)) == 3
+    with pytest.raises(ValueError, match="not told"):
+        strategy.ask(3)
+    with pytest.raises(ValueError, match="2 times for 3 points"):
+        strategy.tell(np.ones(2))
+    strategy.tell(np.ones(3))
+    assert len(strategy.ask(3)) == 3
+
+
+@every_strategy
+def test_a_point_can_be_observed_once_only(name: str) -> None:
+    strategy = build_strategy(name, SMALL, 4)
+    strategy.observe(0, 12.0)
+    for index in (0, -1, len(SMALL)):
+        with pytest.raises(ValueError, match=f"point {index} "):
+            strategy.observe(index, 12.0)
+
+
+def test_an_unknown_name_is_refused() -> None:
+    with pytest.raises(ValueError, match="'annealing' is unknown; one of exhaustive, random, tpe"):
+        build_strategy("annealing", SMALL, 0)
+
+
+def test_exhaustive_goes_in_order_around_what_is_known() -> None:
+    strategy = build_strategy("exhaustive", LARGE, 0)
+    for index in (1, 4, 5):
+        strategy.observe(index, 12.0)
+    assert play(strategy, LARGE, 3, count=3) == [[0, 2, 3], [6, 7, 8], [9, 10, 11]]
+
+
+def test_random_is_uniform() -> None:
+    draws, bins = 400, 4
+    counts = np.zeros(bins)
+    for seed in range(draws):
+        ((index,),) = play(build_strategy("random", SMALL, seed), SMALL, 1, count=1)
+        counts[index * bins // len(SMALL)] += 1
+    four_sigmas = 4 * (draws / bins * (1 - 1 / bins)) ** 0.5
+    assert np.abs(counts - draws / bins).max() < four_sigmas
+
+
+def test_tpe_learns() -> None:
+    def best_us(name: str, seed: int) -> float:
+        asked = play(build_strategy(name, LARGE, seed), LARGE, 10)
+        return float(times_of(LARGE, np.array(asked).ravel()).min())
+
+    seeds = range(3)
+    assert sum(best_us("tpe", seed) < best_us("random", seed) for seed in seeds) >= 2
+
+
+@pytest.mark.parametrize("space", [SMALL, LARGE], ids=["small", "large"])
+def test_factors_lead_back_to_their_point(space: TileSpace) -> None:
+    factors = PlanFactors(space)
+    for index in range(0, len(space), max(1, len(space) // 200)):
+        params = factors.params(index)
+        assert factors.nearest_index(params) == index
+        for name, value in params.items():
+            assert factors.distributions[name]._contains(value)
+
+
+def test_suggestions_outside_the_space_are_moved_into_it() -> None:
+    factors = PlanFactors(LARGE)
+    wide = {name: 63 for name in ("base_m", "base_n", "base_k")}
+    index = factors.nearest_index(
+        {"template": 0, **wide, "db_l0c": 1, "step_k": 10**6, "window": 23}
+    )
+    plan = LARGE.plan(index)
+    assert plan.base_m == 1024
+    assert plan.base_n == 64
+    assert check(LARGE_PROBLEM, SPEC, plan) == ()
+
+
+def test_taken_points_count_what_is_left() -> None:
+    taken = TakenPoints(3)
+    taken.take(1)
+    assert taken.left == 2
+    assert [index in taken for index in range(3)] == [False, True, False]
+
+
+def test_optuna_is_imported_by_who_uses_it_only() -> None:
+    code = "import sys, studies.search; sys.exit('optuna' in sys.modules)"
+    assert run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_optuna_keeps_quiet(capfd: pytest.CaptureFixture[str]) -> None:
+    play(build_strategy("tpe", SMALL, 0), SMALL, 2)
+    assert capfd.readouterr() == ("", "")
