@@ -12,6 +12,7 @@ from hwmodel.derived import (
     compute_block_count,
     compute_tail_reach,
     compute_used_core_num,
+    runs_fp32_split_k,
 )
 from hwmodel.dtypes import DType, Format, OpImplMode
 from hwmodel.errors import RejectedError
@@ -300,6 +301,14 @@ def test_fp32_split_k_follows_k_format_and_piece() -> None:
     assert rules(replace(FP32, k=2048), plan) == ["resident_fp32_split_k"]
     assert rules(replace(FP32, k=2048, format_b=Format.NZ), plan) == []
     assert rules(replace(FP32, k=2048, op_impl_mode=OpImplMode.HF32), plan) == []
+
+
+def test_fp32_split_k_of_stream_k_follows_the_piece() -> None:
+    plan = stream_k(base_m=128, base_n=128, base_k=32, single_core_k=2048)
+    assert runs_fp32_split_k(FP32, plan)
+    assert runs_fp32_split_k(replace(FP32, format_b=Format.NZ), plan)
+    assert not runs_fp32_split_k(FP32, replace(plan, single_core_k=2047))
+    assert not runs_fp32_split_k(BIG, plan)
 
 
 def test_l1_counts_slots_and_bias_by_template() -> None:

@@ -18,7 +18,7 @@ from studies.objective import Objective
 from studies.outcome import ShapeOutcome
 from studies.ranking import order_plans, rank_times
 from studies.sampling_search import BATCH, derive_seed
-from studies.search import Effort, SearchOptions, search_shape
+from studies.search import Effort, JsonRecord, SearchOptions, search_shape
 from studies.space import NO_CUBE_RESTRICTION, QUICK_RESTRICTION, build_space
 from tests.studies.fake_evaluator import FakeEvaluator, MemoryJournal
 
@@ -26,7 +26,7 @@ SPEC = load_hardware("ascend950pr-9589")
 PROBLEM = GemmProblem(m=200, k=96, n=3000)
 EXHAUSTIVE = SearchOptions()
 QUICK = SearchOptions(effort=Effort.QUICK)
-SAMPLING = [SearchOptions(strategy=strategy, trials=57, seed=3) for strategy in ("random", "tpe")]
+SAMPLING = [SearchOptions(strategy=strategy, trials=37, seed=3) for strategy in ("random", "tpe")]
 
 
 class Lab:
@@ -184,7 +184,7 @@ def test_a_seed_decides_the_course(lab: Lab, options: SearchOptions) -> None:
 
 
 @pytest.mark.parametrize("options", SAMPLING)
-@pytest.mark.parametrize("finished", [0, 1, 11, 16, 57])
+@pytest.mark.parametrize("finished", [0, 1, 11, 16, 37])
 def test_resuming_is_replaying(lab: Lab, options: SearchOptions, finished: int) -> None:
     whole = MemoryJournal()
     expected = lab.search(options, whole)
@@ -204,7 +204,7 @@ def test_stale_foreign_and_damaged_records_are_not_used(lab: Lab, options: Searc
     expected = lab.search(options)
     clean = MemoryJournal()
     lab.search(options, clean)
-    damaged = [
+    damaged: list[JsonRecord] = [
         {**clean.records[0], "cost": None},
         {**clean.records[3], "cost": {"task_duration_us": 1.0}},
         {**clean.records[4], "key": 7},
@@ -223,6 +223,17 @@ def test_sampling_stops_when_the_space_is_exhausted(lab: Lab, options: SearchOpt
     space = build_space(problem, SPEC, vendor_plan(problem))
     assert outcome.evaluations == len(space) < options.trials
     assert outcome.best.cost.task_duration_us == min(outcome.history_us)
+
+
+@pytest.mark.parametrize("options", SAMPLING)
+def test_a_baseline_outside_the_space_is_trial_0_all_the_same(
+    lab: Lab, options: SearchOptions
+) -> None:
+    problem = GemmProblem(m=64, k=8192, n=1280)
+    outcome = lab.search(options, problem=problem)
+    assert outcome.baseline_strategy == "BASIC_STREAM_K"
+    assert outcome.history_us[0] == outcome.baseline.cost.task_duration_us
+    assert outcome.evaluations == options.trials
 
 
 @pytest.mark.parametrize("options", [QUICK, EXHAUSTIVE, *SAMPLING])

@@ -18,7 +18,7 @@ from studies.strategies.tpe import PlanFactors
 from tests.studies.fake_evaluator import FakeEvaluator
 
 SPEC = load_hardware("ascend950pr-9589")
-SMALL_PROBLEM = GemmProblem(m=40, k=40, n=40)
+SMALL_PROBLEM = GemmProblem(m=20, k=40, n=20)
 LARGE_PROBLEM = GemmProblem(m=4096, k=512, n=4096)
 
 
