@@ -12,7 +12,7 @@ HELP = "Write report.html, report.md and the figures of a finished run again, wi
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the subcommand's options."""
-    parser.add_argument("run", metavar="RUN", type=Path, help="run directory of `autotune study`")
+    parser.add_argument("directory", metavar="RUN", type=Path, help="run directory of `autotune study`")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -23,7 +23,7 @@ def run(args: argparse.Namespace) -> int:
     """
     from autotune.report.render import REPORT_HTML_NAME, write_report
 
-    directory: Path = args.run
+    directory: Path = args.directory
     write_report(directory)
     sys.stdout.write(f"{directory / REPORT_HTML_NAME}\n")
     return EXIT_DONE
