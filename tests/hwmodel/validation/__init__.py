@@ -1,0 +1,1 @@
+"""Tests of measured kernels, error reports and calibration."""
