@@ -36,6 +36,9 @@ _BAND = 0.1
 
 _ROOM = 1.25
 _LEADING = (1.0, 2.0, 5.0)
+_LONG_AXIS = 1000.0
+"""Ratio of the ends of an axis from which only powers of ten have room."""
+
 _MARK_SIZE = 26.0
 _LEGEND_SPACE = 16.0
 
@@ -92,7 +95,7 @@ def draw_model_check(report: ErrorReport) -> Figure:
     axes.set_xlim(low, high)
     axes.set_ylim(low, high)
     ticks = thin_out(
-        round_values(low, high, _LEADING),
+        round_values(low, high, (1.0,) if high > _LONG_AXIS * low else _LEADING),
         lambda tick: f"{tick:,.12g}",
         lambda tick: float(axes.transData.transform((tick, low))[0]),
     )
