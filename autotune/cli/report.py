@@ -12,7 +12,9 @@ HELP = "Write report.html, report.md and the figures of a finished run again, wi
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the subcommand's options."""
-    parser.add_argument("directory", metavar="RUN", type=Path, help="run directory of `autotune study`")
+    parser.add_argument(
+        "directory", metavar="RUN", type=Path, help="run directory of `autotune study`"
+    )
 
 
 def run(args: argparse.Namespace) -> int:
