@@ -1,10 +1,10 @@
 """The space `tiles`: the plans a search covers for one problem, by index and in columns.
 
-ASWT and the full load the vendor takes, if any, over base_m,
-base_n, base_k, step_k, db_l0c and canonical windows. The rest follows: tail split, output path
-and UB buffering by the vendor's rules, the cores that get work, four L1 slots under a full load
-where they fit. (Specification: plan.md.) Points are numbered; no list of them exists, so a
-dimension of 2^31-1 costs no more than one of 4096.
+ASWT, and the full load that the vendor takes, if any, over base_m, base_n, base_k, step_k, db_l0c
+and canonical windows. The rest follows: tail split, output path and UB buffering by the vendor's
+rules, the cores that get work, four L1 slots under a full load where they fit. (Specification:
+plan.md.) Points are numbered; no list of them exists, so a dimension of 2^31-1 costs no more than
+one of 4096.
 """
 
 from collections import Counter

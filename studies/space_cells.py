@@ -235,6 +235,7 @@ def _build_tiles(
     last_n = min(align_up(problem.n, FRACTAL), spec.buffers.l0b_bytes // bytes_per_line)
     sides_m = np.arange(FRACTAL, last_m + 1, FRACTAL, dtype=np.int64)
     sides_n = np.arange(FRACTAL, last_n + 1, FRACTAL, dtype=np.int64)
+    # The quick space has one tile a pair of sides: its db_l0c follows by rule below.
     depths = np.array([0] if quick else [1, 2], dtype=np.int64)
     base_m, base_n, db_l0c = (
         axis.ravel() for axis in np.meshgrid(sides_m, sides_n, depths, indexing="ij")
