@@ -42,6 +42,7 @@ class GapSummary:
         rejected: rows that the operator or the shapes reader refuses.
         no_legal_plan: rows without a legal plan in the space.
         resolved: counted rows whose gap is resolved.
+        resolved_extrapolated: those of them whose comparison is extrapolated.
         mean_gap_ratio: geometric mean of the gap, every row alike.
         weighted_gap_ratio: the same with normalised weights.
         resolved_mean_gap_ratio: geometric mean with every unresolved gap taken as 0.
@@ -55,6 +56,7 @@ class GapSummary:
     rejected: int
     no_legal_plan: int
     resolved: int
+    resolved_extrapolated: int
     mean_gap_ratio: float
     weighted_gap_ratio: float
     resolved_mean_gap_ratio: float
@@ -135,6 +137,10 @@ def compute_summary(rows: Sequence[ResultRow]) -> GapSummary:
         rejected=sum(row.status is RowStatus.REJECTED for row in rows),
         no_legal_plan=sum(row.status is RowStatus.NO_LEGAL_PLAN for row in rows),
         resolved=sum(item.compared.resolved for item in counted),
+        resolved_extrapolated=sum(
+            item.compared.resolved and item.compared.coverage is Coverage.EXTRAPOLATED
+            for item in counted
+        ),
         mean_gap_ratio=_geometric_mean_gap(gaps, ones),
         weighted_gap_ratio=_geometric_mean_gap(gaps, [item.share for item in counted]),
         resolved_mean_gap_ratio=_geometric_mean_gap(kept, ones),

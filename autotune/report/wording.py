@@ -202,11 +202,18 @@ def coverage_sentence(summary: GapSummary) -> str:
     if summary.counted == 0:
         return ""
     parts = [f"{summary.coverage[coverage]} {words}" for coverage, words in COVERAGE_WORDS.items()]
+    resolved = (
+        f" Of {format_count(summary.resolved, 'resolved gap')}, {summary.resolved_extrapolated} "
+        "are extrapolated: there the error below which a gap is not resolved was itself found on "
+        "other kinds of tilings."
+        if summary.resolved
+        else ""
+    )
     return (
-        f"Of {format_count(summary.counted, 'shape')} that count, {', '.join(parts)}. All "
-        "measured kernels are bf16, ND, without bias, neither operand transposed, in the vendor's "
-        "block order; a comparison is extrapolated as soon as one of its two tilings has a tile, "
-        "an order or a kernel that was never measured."
+        f"Of {format_count(summary.counted, 'shape')} that count, {', '.join(parts)}.{resolved} "
+        "All measured kernels are bf16, ND, without bias, neither operand transposed, in the "
+        "vendor's block order; a comparison is extrapolated as soon as one of its two tilings has "
+        "a tile, an order or a kernel that was never measured."
     )
 
 

@@ -334,13 +334,13 @@ def test_marks_stand_on_top(tmp_path: Path) -> None:
 
 def test_coverage_is_counted(tmp_path: Path) -> None:
     rows = tuple(
-        make_row(index, make_compared(0.1, coverage=coverage))
+        make_row(index, make_compared(0.1, coverage=coverage, resolved=index > 1))
         for index, coverage in enumerate((*Coverage, Coverage.EXTRAPOLATED))
     )
     report = build_report(load_run_files(make_run(tmp_path, rows)))
     assert report.coverage_sentence.startswith(
         "Of 4 shapes that count, 1 inside what was measured, 1 the same but for transposed "
-        "operands, 2 extrapolated beyond it."
+        "operands, 2 extrapolated beyond it. Of 2 resolved gaps, 2 are extrapolated"
     )
     assert "stamp <here>" not in render_html(report, "stamp <here>")
 
