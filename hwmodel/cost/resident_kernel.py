@@ -15,7 +15,14 @@ import numpy as np
 from hwmodel.cost.kernel_costs import KernelCosts
 from hwmodel.cost.residency import WalkPlan
 from hwmodel.cost.terms import ChipRates, Column, ProblemTerms
-from hwmodel.cost.tile import TilePlan, UbStore, build_tile, fractal_up, round_cycles
+from hwmodel.cost.tile import (
+    TilePlan,
+    UbStore,
+    build_tile,
+    fractal_up,
+    overlap_cycles,
+    round_cycles,
+)
 
 
 def estimate_resident(
@@ -47,7 +54,11 @@ def estimate_resident(
     cut = np.minimum(walk.n_pieces, n)
     parts = (
         (full_rounds, n, np.minimum(walk.cores, blocks)),
-        (np.minimum(rest, 1), np.ceil(n / cut), np.minimum(rest * cut, walk.cores)),
+        (
+            np.ceil(rest * cut / walk.cores),
+            np.ceil(n / cut),
+            np.minimum(rest * cut, walk.cores),
+        ),
     )
     edge_m = rows - (m_tiles - 1) * m
     rounds = prologue = epilogue = np.zeros_like(m)
@@ -69,14 +80,18 @@ def estimate_resident(
         touched = active * width * terms.k * terms.input_bytes
         new = round_cycles(chip, tile, is_first * streamed * a_bytes / m_tiles, touched)
         again = round_cycles(chip, tile, np.zeros_like(m), np.where(fits, 0.0, touched))
+        height = edge_m / m
         narrow = np.maximum(
-            tile.chain * (fractal_up(edge_m) / fractal_up(m)),
-            again.a_load * (edge_m / m) + again.b_load,
+            np.maximum(
+                tile.chain * (fractal_up(edge_m) / fractal_up(m)),
+                again.a_load * height + again.b_load,
+            ),
+            again.cycles * height,
         )
         edge_gain = np.maximum(again.cycles - narrow, 0) * (m_tiles > 1)
         write_back = tile.output_bytes * active * (1 / chip.hbm_write_total)
         block = new.cycles + (m_tiles - 1) * again.cycles - edge_gain
-        flooded = np.maximum(block, new.hbm + m_tiles * write_back)
+        flooded = overlap_cycles(chip, block, new.hbm + m_tiles * write_back)
         rounds = rounds + count * (flooded + kept_ratio * (block - flooded))
         start = new.load * tile.step_share + tile.chain - new.cycles
         end = np.where(m_tiles > 1, again.load - again.cycles, new.load - new.cycles)

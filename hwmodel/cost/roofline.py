@@ -5,6 +5,7 @@ once, the part of C that L2 cannot keep goes back to HBM, and everything passes 
 those of the whole chip.
 """
 
+from hwmodel.cost.constants import pipeline_constants
 from hwmodel.dtypes import DType
 from hwmodel.problem import GemmProblem
 from hwmodel.spec import HardwareSpec
@@ -23,14 +24,23 @@ def compute_roofline_us(problem: GemmProblem, spec: HardwareSpec) -> float:
     """Lower bound of the time of any kernel for the problem, microseconds.
 
     The greatest of: all multiply-accumulates at peak; A, B and the part of C beyond L2 at the HBM
-    rate; A, B and C at the L2 rate. L2 counts with its full size and the HBM with the greater of
-    its documented and measured read rate, so that the bound does not depend on calibrated shares.
+    rate; A, B and C at the L2 rate. It is a bound for the pipeline model too: L2 counts with its
+    full size, and a rate with the greatest of its documented, measured and calibrated values.
+
+    Raises:
+        HardwareSpecError: the spec's calibration is not that of the pipeline model.
     """
     cores = spec.cores.aic_num
+    constants = pipeline_constants(spec)
+    rates = spec.rates
     hbm = max(
-        spec.rates.hbm_read_total_bytes_per_cycle, spec.rates.hbm_read_bytes_per_cycle * cores
+        rates.hbm_read_total_bytes_per_cycle * max(1.0, constants.hbm_read_ratio),
+        rates.hbm_read_bytes_per_cycle * cores,
     )
-    l2 = max(spec.rates.l2_total_bytes_per_cycle, spec.rates.l2_read_bytes_per_cycle * cores)
+    l2 = max(
+        rates.l2_total_bytes_per_cycle * max(1.0, constants.l2_ratio),
+        rates.l2_read_bytes_per_cycle * cores,
+    )
     inputs = problem.a_total_bytes + problem.b_total_bytes
     output = problem.c_total_bytes
     cycles = max(

@@ -46,6 +46,7 @@ class ChipRates:
     hbm_latency: float
     line_bytes: float
     line_waste_ratio: float
+    overlap_loss_ratio: float
     partial_line_cycles: float
     launch_cycles: float
     mixed_extra_cycles: float
@@ -80,9 +81,9 @@ def chip_rates(
         hbm_latency=fixed.hbm_first_access_cycles,
         line_bytes=float(spec.cache.line_bytes),
         line_waste_ratio=constants.line_waste_ratio,
+        overlap_loss_ratio=constants.overlap_loss_ratio,
         partial_line_cycles=fixed.partial_line_cycles,
-        launch_cycles=constants.launch_ratio
-        * (spec.us_to_cycles(fixed.launch_us) + fixed.hbm_first_access_cycles),
+        launch_cycles=spec.us_to_cycles(fixed.launch_us) + fixed.hbm_first_access_cycles,
         mixed_extra_cycles=spec.us_to_cycles(fixed.mixed_kernel_extra_us),
         barrier_cycles=spec.us_to_cycles(fixed.stream_k_barrier_us) * constants.barrier_ratio,
         aiv_hbm=rates.aiv_hbm_bytes_per_cycle,

@@ -327,3 +327,17 @@ def round_cycles(
         steps = steps * (1 - tile.deep_l1)
     cycles = np.maximum(np.maximum(steps, load), tile.floor)
     return Round(cycles=cycles, load=load, a_load=a_load, b_load=b_load, hbm=a_hbm + b_hbm)
+
+
+def overlap_cycles(chip: ChipRates, first: Column, second: Column) -> Column:
+    """Time of two streams of work that run at once: the longer one, and more if they are close.
+
+    Bursts of one stream meet those of the other; the fuller both are, the more of the bursts
+    cannot be moved out of the way. The loss falls with the fourth power of the shorter one.
+    """
+    longer, shorter = np.maximum(first, second), np.minimum(first, second)
+    fullness = shorter / longer
+    fullness *= fullness
+    fullness *= fullness
+    cycles: Column = longer * (1 + chip.overlap_loss_ratio * fullness)
+    return cycles

@@ -27,6 +27,7 @@ from hwmodel.cost.tile import (
     UbStore,
     build_tile,
     fractal_up,
+    overlap_cycles,
     round_cycles,
 )
 
@@ -108,7 +109,8 @@ def estimate_walk(
         for kind, (_, a, b) in enumerate(kinds)
     ]
     cycles = [
-        _phase_mean(grid, tile, one, edge, write_back / k_pieces, traffic.kept_ratio) * k_pieces
+        _phase_mean(chip, grid, tile, one, edge, write_back / k_pieces, traffic.kept_ratio)
+        * k_pieces
         for one in rounds
     ]
     last = _estimate_last_round(
@@ -183,6 +185,7 @@ def _edge_share(walk: WalkPlan, grid: Grid) -> Column | None:
 
 
 def _phase_mean(
+    chip: ChipRates,
     grid: Grid,
     tile: Tile,
     one: Round,
@@ -191,15 +194,19 @@ def _phase_mean(
     kept_ratio: Column,
 ) -> Column:
     """A round's time, averaged over edge tiles and the phases before and after L2 is full."""
-    full = np.maximum(one.cycles, one.hbm + write_back)
+    full = overlap_cycles(chip, one.cycles, one.hbm + write_back)
     mean: Column = full + kept_ratio * (one.cycles - full)
     if edge is None:
         return mean
+    width = grid.edge_n / grid.n
     narrow = np.maximum(
-        tile.chain * (fractal_up(grid.edge_n) / fractal_up(grid.n)),
-        one.a_load + one.b_load * (grid.edge_n / grid.n),
+        np.maximum(
+            tile.chain * (fractal_up(grid.edge_n) / fractal_up(grid.n)),
+            one.a_load + one.b_load * width,
+        ),
+        mean * width,
     )
-    averaged: Column = mean - edge * np.maximum(one.cycles - narrow, 0)
+    averaged: Column = mean - edge * np.maximum(mean - narrow, 0)
     return averaged
 
 
@@ -216,11 +223,11 @@ def _estimate_last_round(
 ) -> _LastRound:
     """The partial round: split tiles, or stream-K's pieces of K."""
     m_cut, n_cut = np.minimum(walk.m_pieces, grid.m), np.minimum(walk.n_pieces, grid.n)
-    active = np.minimum(grid.rest * m_cut * n_cut, walk.cores)
+    items = grid.rest * m_cut * n_cut
     length: Column = terms.k / k_pieces
     if stream_k is not None:
         pieces = np.ceil(terms.k / stream_k.piece_k)
-        active = np.minimum(grid.rest * pieces, walk.cores)
+        items = grid.rest * pieces
         length = np.minimum(stream_k.piece_k, terms.k)
         m_cut = n_cut = np.ones_like(grid.m)
     tile = build_tile(
@@ -230,7 +237,7 @@ def _estimate_last_round(
         np.ceil(grid.m / m_cut),
         np.ceil(grid.n / n_cut),
         length,
-        active,
+        np.minimum(items, walk.cores),
         element_bytes=terms.output_bytes if stream_k is None else WORKSPACE_BYTES,
         through_ub=through_ub,
     )
@@ -245,7 +252,9 @@ def _estimate_last_round(
     round_bytes = grid.rest * grid.m * grid.n * (terms.output_bytes / k_pieces)
     flows_back = traffic.kept_ratio < 1
     write_back = flows_back * round_bytes * (1 / chip.hbm_write_total)
-    cycles = np.maximum(one.cycles, one.hbm + write_back) * k_pieces
+    # More pieces than cores break a rule of the vendor's, but such a plan gets a time too.
+    turns = np.ceil(np.maximum(items / walk.cores, 1)) * k_pieces
+    cycles = np.maximum(one.cycles * turns, (one.hbm + write_back) * k_pieces)
     return _LastRound(exists=np.minimum(grid.rest, 1), tile=tile, round=one, cycles=cycles)
 
 

@@ -40,6 +40,9 @@ RATIO_BOUNDS = (0.5, 2.0)
 LINE_WASTE_BOUNDS = (0.0, 1.0)
 """Of the wasted part of the lines at least none and at most all is paid for."""
 
+OVERLAP_LOSS_BOUNDS = (0.0, 0.3)
+"""Above a third, less bandwidth could be faster."""
+
 STEP_RATIO = 1e-3
 """Relative step of the derivatives: the model has kinks, so not an infinitesimal one."""
 
@@ -129,6 +132,7 @@ def _bounds(spec: HardwareSpec) -> tuple[NDArray[np.float64], NDArray[np.float64
     """Least and greatest value of each constant."""
     bounds = dict.fromkeys(CONSTANT_NAMES, RATIO_BOUNDS)
     bounds["line_waste_ratio"] = LINE_WASTE_BOUNDS
+    bounds["overlap_loss_ratio"] = OVERLAP_LOSS_BOUNDS
     # The cube cannot do more than its peak.
     peak = 1 / spec.compute.cube_efficiency_ratio
     bounds["cube_efficiency_ratio"] = (RATIO_BOUNDS[0], peak + STEP_RATIO)

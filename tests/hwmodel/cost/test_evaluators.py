@@ -38,8 +38,8 @@ def test_constants_come_from_the_spec() -> None:
 @pytest.mark.parametrize(
     ("constants", "message"),
     [
-        ({}, "launch_ratio: is missing"),
-        (asdict(PipelineConstants(l2_ratio=0.0)), "l2_ratio: must be above 0"),
+        ({}, "hbm_read_ratio: is missing"),
+        (asdict(PipelineConstants(l2_ratio=-1.0)), "l2_ratio: must not be negative"),
         (asdict(PipelineConstants()) | {"magic": 1.0}, "magic: is no constant"),
     ],
 )

@@ -11,7 +11,7 @@ from hwmodel.cost.breakdown import Bound
 from hwmodel.cost.pipeline import CHUNK_PLANS, PipelineEvaluator
 from hwmodel.cost.roofline import compute_roofline_us
 from hwmodel.dtypes import DType
-from hwmodel.plan import KernelPlan, L0cOutput, StreamKOrder, Template
+from hwmodel.plan import CUBE_TEMPLATES, KernelPlan, L0cOutput, StreamKOrder, Template
 from hwmodel.plan_batch import PlanBatch
 from hwmodel.problem import GemmProblem
 from hwmodel.spec import HardwareSpec
@@ -84,6 +84,18 @@ def test_more_hbm_bandwidth_is_never_slower(
     problem, (plan,) = case
     faster = predict_us(problem, plan, with_hbm_factor(factor))
     assert faster <= predict_us(problem, plan) * (1 + 1e-9)
+
+
+@given(case=problems_with_plans())
+@EXAMPLES
+def test_no_prediction_of_a_cube_kernel_beats_the_roofline(
+    case: tuple[GemmProblem, tuple[KernelPlan, ...]],
+) -> None:
+    problem, (plan,) = case
+    if plan.template not in CUBE_TEMPLATES or problem.k == 0:
+        return
+    plan = replace(plan, used_core_num=min(plan.used_core_num, SPEC.cores.aic_num))
+    assert predict_us(problem, plan) > compute_roofline_us(problem, SPEC)
 
 
 @given(case=problems_with_plans())

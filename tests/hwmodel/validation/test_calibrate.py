@@ -72,7 +72,7 @@ def test_command_writes_files_and_prints_errors(
     assert calibrate.main(["--date", "2026-11-30", str(path)]) == 0
     assert load_hardware(str(path)).calibrations["pipeline"] == rebuilt
     output = capsys.readouterr().out
-    assert "launch_ratio" in output
+    assert "barrier_ratio" in output
     assert "compute_bound" in output
 
 

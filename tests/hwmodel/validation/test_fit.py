@@ -45,7 +45,7 @@ def test_seeds_deal_differently() -> None:
 
 
 def test_predictor_and_evaluator_agree() -> None:
-    constants = PipelineConstants(launch_ratio=1.1, l2_ratio=0.9)
+    constants = PipelineConstants(hbm_read_ratio=1.1, l2_ratio=0.9)
     together = RowPredictor(SPEC, ROWS).predict_us(constants)
     evaluator = PipelineEvaluator(constants)
     one_by_one = [
@@ -57,13 +57,13 @@ def test_predictor_and_evaluator_agree() -> None:
 
 def test_known_constants_are_recovered() -> None:
     truth = PipelineConstants(
-        launch_ratio=1.2,
         hbm_read_ratio=0.9,
         l2_ratio=0.95,
         mte2_port_ratio=0.8,
         cube_efficiency_ratio=0.97,
         barrier_ratio=1.4,
         line_waste_ratio=0.6,
+        overlap_loss_ratio=0.05,
     )
     times = RowPredictor(SPEC, ROWS).predict_us(truth)
     rows = [replace(row, duration_us=float(time)) for row, time in zip(ROWS, times, strict=True)]
