@@ -15,7 +15,7 @@ from hwmodel.cost.breakdown import CostBreakdown
 from hwmodel.cost.constants import PIPELINE_MODEL, PipelineConstants, pipeline_constants
 from hwmodel.cost.kernel_costs import KernelCosts, build_breakdown
 from hwmodel.cost.residency import WalkPlan
-from hwmodel.cost.resident_kernel import estimate_resident
+from hwmodel.cost.resident_kernel import ResidentCase, estimate_resident
 from hwmodel.cost.terms import (
     ChipRates,
     Column,
@@ -27,7 +27,7 @@ from hwmodel.cost.terms import (
 )
 from hwmodel.cost.tile import TilePlan, UbStore
 from hwmodel.cost.vector_kernel import estimate_clear, estimate_multi_mul, estimate_vector
-from hwmodel.cost.walk_kernel import StreamKPlan, estimate_walk
+from hwmodel.cost.walk_kernel import StreamKPlan, WalkCase, estimate_walk
 from hwmodel.dtypes import DType, Format
 from hwmodel.integers import FRACTAL, ceil_div
 from hwmodel.plan import KernelPlan, L0cOutput, StreamKOrder, Template
@@ -51,6 +51,9 @@ DEEP_L1_SLOTS = 4
 _ORDER_CODES = {order: code for code, order in enumerate(StreamKOrder)}
 _TEMPLATES = tuple(Template)
 _TRANSPOSED = (Template.B_FULL, Template.B_PARTIAL, Template.B_PANEL)
+_RESIDENT = (Template.A_FULL, Template.B_FULL, Template.A_PARTIAL, Template.B_PARTIAL)
+_SPLITS_K = (Template.ASWT, Template.BASE)
+_KEEPS_SLABS = (Template.A_PARTIAL, Template.B_PARTIAL, Template.A_PANEL, Template.B_PANEL)
 
 
 def estimate_group(
@@ -117,35 +120,41 @@ def _estimate_cube(
         n_pieces=m_pieces if is_transposed else n_pieces,
     )
     through_ub = None
-    if output is L0cOutput.FIXPIPE:
+    # Stream-K's fixpipe output changes the bands of its workspace only (plan.md).
+    if output is L0cOutput.FIXPIPE and template is not Template.STREAM_K:
         is_double = (plans.ub_db > 1) if template is Template.B_FULL else np.zeros(len(plans))
         through_ub = UbStore(
             rows_share=0.5 if problem.out_dtype is DType.FP32 else 1.0,
             is_double=is_double.astype(np.float64),
         )
         chip = replace(chip, launch_cycles=chip.launch_cycles + chip.mixed_extra_cycles)
-    match template:
-        case Template.A_FULL | Template.B_FULL:
-            return estimate_resident(terms, chip, tile_plan, walk, through_ub=through_ub)
-        case Template.A_PARTIAL | Template.B_PARTIAL:
-            slabs = _floats(plans.resident_slabs)
-            return estimate_resident(terms, chip, tile_plan, walk, resident_slabs=slabs)
-        case Template.A_PANEL | Template.B_PANEL:
-            slabs = _floats(plans.resident_slabs)
-            return estimate_walk(terms, chip, tile_plan, walk, resident_slabs=slabs)
-        case Template.STREAM_K:
-            return estimate_walk(
-                terms, chip, tile_plan, walk, stream_k=_build_stream_k_plan(plans)
-            )
-        case _:
-            return estimate_walk(
-                terms,
-                chip,
-                tile_plan,
-                walk,
-                k_pieces=_count_k_pieces(problem, template, output),
+    slabs = None
+    if template in _KEEPS_SLABS:
+        slabs = _floats(plans.resident_slabs)
+    if template in _RESIDENT:
+        return estimate_resident(
+            ResidentCase(
+                terms=terms,
+                chip=chip,
+                plan=tile_plan,
+                walk=walk,
+                resident_slabs=slabs,
                 through_ub=through_ub,
             )
+        )
+    is_stream_k = template is Template.STREAM_K
+    return estimate_walk(
+        WalkCase(
+            terms=terms,
+            chip=chip,
+            plan=tile_plan,
+            walk=walk,
+            k_pieces=_count_k_pieces(problem, template, output),
+            resident_slabs=slabs,
+            stream_k=_build_stream_k_plan(plans) if is_stream_k else None,
+            through_ub=through_ub,
+        )
+    )
 
 
 def _build_tile_plan(
@@ -162,12 +171,6 @@ def _build_tile_plan(
     rows, columns = plans.base_m, plans.base_n
     if is_transposed:
         rows, columns = columns, rows
-    is_resident = template in (
-        Template.A_FULL,
-        Template.B_FULL,
-        Template.A_PARTIAL,
-        Template.B_PARTIAL,
-    )
     return TilePlan(
         base_m=_floats(rows),
         base_n=_floats(columns),
@@ -178,7 +181,7 @@ def _build_tile_plan(
         k_l1_bit=lowest_bit(k_l1 * size),
         base_c_bit=lowest_bit(plans.base_n * terms.output_bytes),
         single_l0c=2.0 - np.minimum(plans.db_l0c, 2),
-        deep_l1=_floats(plans.l1_buffer_num >= DEEP_L1_SLOTS) if is_resident else None,
+        deep_l1=_floats(plans.l1_buffer_num >= DEEP_L1_SLOTS) if template in _RESIDENT else None,
     )
 
 
@@ -197,7 +200,7 @@ def _build_stream_k_plan(plans: PlanBatch) -> StreamKPlan:
 
 def _count_k_pieces(problem: GemmProblem, template: Template, output: L0cOutput) -> int:
     """Pieces of K that are stored one after the other (fp32 split-K), else 1."""
-    if problem.is_hf32 or problem.format_b is Format.NZ:
+    if problem.is_hf32 or problem.format_b is Format.NZ or template not in _SPLITS_K:
         return 1
     if template is Template.BASE:
         is_split = problem.out_dtype is DType.FP32 and problem.k > BASE_SPLIT_K

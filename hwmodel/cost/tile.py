@@ -146,98 +146,146 @@ def fractal_up(length: Column) -> Column:
     return rounded
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TileSize:
+    """Size of a tile and company: m x n over `length` columns of K, on `active` cores at once."""
+
+    m: Column
+    n: Column
+    length: Column
+    active: Column
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Steps:
+    """How a tile's K is run, and what the cube and MTE1 take for a column of K."""
+
+    mmad_per_k: Column
+    mte1_per_k: Column
+    cube_per_k: Column
+    step_count: Column
+    step_share: Column
+    last_share: Column
+    first_l0: Column
+    last_l0: Column
+    has_previous: Column
+
+
+def _build_steps(terms: ProblemTerms, chip: ChipRates, plan: TilePlan, size: TileSize) -> _Steps:
+    """L1 steps, L0 steps and times per column of K."""
+    m_up, n_up = fractal_up(size.m), fractal_up(size.n)
+    mmad_per_k = m_up * n_up * (1 / chip.macs_per_cycle)
+    mte1_per_k = m_up * (terms.input_bytes / chip.l1_to_l0a) + n_up * (
+        terms.input_bytes / chip.l1_to_l0b
+    )
+    step_share = np.minimum(plan.k_l1, size.length) * (1 / size.length)
+    step_count = np.ceil(size.length / np.minimum(plan.k_l1, size.length))
+    first_l0 = np.minimum(plan.base_k, size.length)
+    l0_count = np.ceil(size.length / plan.base_k)
+    return _Steps(
+        mmad_per_k=mmad_per_k,
+        mte1_per_k=mte1_per_k,
+        cube_per_k=np.maximum(mmad_per_k, mte1_per_k),
+        step_count=step_count,
+        step_share=step_share,
+        last_share=1 - (step_count - 1) * step_share,
+        first_l0=first_l0,
+        last_l0=size.length - (l0_count - 1) * first_l0,
+        has_previous=np.minimum(l0_count - 1, 1),
+    )
+
+
 def build_tile(
     terms: ProblemTerms,
     chip: ChipRates,
     plan: TilePlan,
-    m: Column,
-    n: Column,
-    length: Column,
-    active: Column,
+    size: TileSize,
     *,
     a_loaded: Column | float = 1.0,
     element_bytes: int,
     through_ub: "UbStore | None" = None,
 ) -> Tile:
-    """The tile of m x n over `length` columns of K, run on `active` cores at once.
+    """The tile of that size, ready for `round_cycles`.
 
     Args:
         terms: the problem.
         chip: the chip.
         plan: the plan's columns.
-        m: rows of the tile.
-        n: columns of the tile.
-        length: columns of K.
-        active: cores that run such a tile at the same time.
+        size: the tile's own size.
         a_loaded: share of the tile's part of A that is loaded, 0 where it is resident in L1.
         element_bytes: bytes of an element that the tile writes.
         through_ub: the vector cores' part of the store, None for a direct store.
     """
-    size = terms.input_bytes
-    m_up, n_up = fractal_up(m), fractal_up(n)
-    mte1_per_k = m_up * (size / chip.l1_to_l0a) + n_up * (size / chip.l1_to_l0b)
-    mmad_per_k = m_up * n_up * (1 / chip.macs_per_cycle)
-    cube_per_k = np.maximum(mmad_per_k, mte1_per_k)
-    step = np.minimum(plan.k_l1, length)
-    per_k = 1 / length
-    step_count = np.ceil(length / step)
-    last_step = length - (step_count - 1) * step
+    steps = _build_steps(terms, chip, plan, size)
     a_bytes = a_loaded * _part_bytes(
-        chip, terms, terms.a, m, step_count, length, (plan.k_l1_bit, plan.base_m_bit)
+        chip,
+        terms,
+        terms.a,
+        size.m,
+        steps.step_count,
+        size.length,
+        (plan.k_l1_bit, plan.base_m_bit),
     )
     b_bytes = _part_bytes(
-        chip, terms, terms.b, n, step_count, length, (plan.k_l1_bit, plan.base_n_bit)
+        chip,
+        terms,
+        terms.b,
+        size.n,
+        steps.step_count,
+        size.length,
+        (plan.k_l1_bit, plan.base_n_bit),
     )
-    read_bytes = a_bytes + b_bytes
-    output_bytes = m * n * element_bytes
-    length_up = np.ceil(length * (1 / terms.k_fractal)) * terms.k_fractal
-    chain = cube_per_k * length_up
-
-    first_l0 = np.minimum(plan.base_k, length)
-    l0_count = np.ceil(length / plan.base_k)
-    last_l0 = length - (l0_count - 1) * first_l0
-    has_previous = np.minimum(l0_count - 1, 1)
-    first_cube = cube_per_k * first_l0
-    slack = has_previous * L0_HALVES * (first_cube - mte1_per_k * first_l0)
-    slab_bytes = read_bytes * (step * per_k)
+    read_bytes, output_bytes = a_bytes + b_bytes, size.m * size.n * element_bytes
+    length_up = np.ceil(size.length * (1 / terms.k_fractal)) * terms.k_fractal
+    chain = steps.cube_per_k * length_up
+    first_cube = steps.cube_per_k * steps.first_l0
+    slab_bytes = read_bytes * steps.step_share
     # What MTE2 can load of the next slab between the slot's release and the start of the store.
-    head_start = np.maximum(has_previous * first_cube - mte1_per_k * last_l0, 0)
+    head_start = np.maximum(steps.has_previous * first_cube - steps.mte1_per_k * steps.last_l0, 0)
     competing = np.minimum(np.maximum(slab_bytes - chip.mte2_port * head_start, 0), output_bytes)
 
-    rows, columns = (n, m) if terms.is_transposed else (m, n)
-    all_l2 = active * (1 / chip.l2_total)
-    write_cycles = output_bytes * (active * (1 / chip.l2_write_total))
-    if through_ub is None:
-        way_out = _direct_store_cycles(terms, chip, plan, rows, output_bytes)
-    else:
-        way_out = through_ub.cycles(chip, output_bytes, rows, columns * element_bytes)
+    all_l2 = size.active * (1 / chip.l2_total)
+    write_cycles = output_bytes * (size.active * (1 / chip.l2_write_total))
+    way_out = _way_out_cycles(terms, chip, plan, size, element_bytes, through_ub)
     store = np.maximum(way_out, write_cycles)
     fixpipe = np.maximum(store, (output_bytes + competing) * all_l2)
-    hidden = np.minimum(first_cube + cube_per_k * last_l0, chain)
+    hidden = np.minimum(first_cube + steps.cube_per_k * steps.last_l0, chain)
     exposed = fixpipe + plan.single_l0c * (chain - hidden)
-    floor = np.maximum(
-        np.maximum(exposed, chain),
-        np.maximum(write_cycles, (read_bytes + output_bytes) * all_l2),
-    )
+    l2_cycles = np.maximum(write_cycles, (read_bytes + output_bytes) * all_l2)
     return Tile(
-        mmad=mmad_per_k * length_up,
+        mmad=steps.mmad_per_k * length_up,
         chain=chain,
-        mte1=mte1_per_k * length,
+        mte1=steps.mte1_per_k * size.length,
         a_port=a_bytes * (1 / chip.mte2_port),
         b_port=b_bytes * (1 / chip.mte2_port),
-        floor=floor,
-        step_chain=chain * (step * per_k),
-        last_chain=chain * (last_step * per_k),
-        step_count=step_count,
-        step_share=step * per_k,
-        last_share=last_step * per_k,
-        slack=slack,
+        floor=np.maximum(np.maximum(exposed, chain), l2_cycles),
+        step_chain=chain * steps.step_share,
+        last_chain=chain * steps.last_share,
+        step_count=steps.step_count,
+        step_share=steps.step_share,
+        last_share=steps.last_share,
+        slack=steps.has_previous * L0_HALVES * (first_cube - steps.mte1_per_k * steps.first_l0),
         contended=(slab_bytes + output_bytes) * all_l2,
         store=store,
         output_bytes=output_bytes,
         read_bytes=read_bytes,
         deep_l1=plan.deep_l1,
     )
+
+
+def _way_out_cycles(
+    terms: ProblemTerms,
+    chip: ChipRates,
+    plan: TilePlan,
+    size: TileSize,
+    element_bytes: int,
+    through_ub: "UbStore | None",
+) -> Column:
+    """Time of the tile's way out of L0C when nothing else moves."""
+    rows, columns = (size.n, size.m) if terms.is_transposed else (size.m, size.n)
+    if through_ub is None:
+        return _direct_store_cycles(terms, chip, plan, rows, rows * columns * element_bytes)
+    return through_ub.cycles(chip, rows, columns * element_bytes)
 
 
 def _direct_store_cycles(
@@ -271,11 +319,9 @@ class UbStore:
     rows_share: float
     is_double: Column
 
-    def cycles(
-        self, chip: ChipRates, output_bytes: Column, rows: Column, row_bytes: Column
-    ) -> Column:
+    def cycles(self, chip: ChipRates, rows: Column, row_bytes: Column) -> Column:
         """Cycles from one tile to the next that the way out takes; UB rows are whole blocks."""
-        into_ub = output_bytes * (1 / chip.fixpipe)
+        into_ub = rows * row_bytes * (1 / chip.fixpipe)
         padded = rows * np.ceil(row_bytes * (1 / UB_BLOCK_BYTES)) * UB_BLOCK_BYTES
         out_of_ub = padded * (self.rows_share / chip.aiv_ub_to_hbm)
         overlapped = np.maximum(into_ub, out_of_ub)

@@ -24,6 +24,7 @@ from hwmodel.cost.tile import (
     Round,
     Tile,
     TilePlan,
+    TileSize,
     UbStore,
     build_tile,
     fractal_up,
@@ -47,29 +48,10 @@ class StreamKPlan:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _LastRound:
-    """The last, partial round: whether there is one, its tile and its time."""
+class WalkCase:
+    """What the closed form is evaluated for.
 
-    exists: Column
-    tile: Tile
-    round: Round
-    cycles: Column
-
-
-def estimate_walk(
-    terms: ProblemTerms,
-    chip: ChipRates,
-    plan: TilePlan,
-    walk: WalkPlan,
-    *,
-    k_pieces: int = 1,
-    resident_slabs: Column | None = None,
-    stream_k: StreamKPlan | None = None,
-    through_ub: UbStore | None = None,
-) -> KernelCosts:
-    """Costs of the kernel for each plan.
-
-    Args:
+    Attributes:
         terms: the problem, transposed for a B panel.
         chip: the chip.
         plan: the plan's tile columns.
@@ -79,93 +61,132 @@ def estimate_walk(
         stream_k: stream-K's columns; the last round is then made of pieces of K.
         through_ub: the store through UB, None for the direct store.
     """
-    grid = build_grid(terms, plan, walk)
-    traffic = build_traffic(terms, chip, plan, walk, grid)
-    length = terms.k / k_pieces
-    tile = build_tile(
-        terms,
-        chip,
-        plan,
-        grid.m,
-        grid.n,
-        length,
-        walk.cores,
-        a_loaded=_loaded_share(terms, plan, walk, grid, resident_slabs),
-        element_bytes=terms.output_bytes,
-        through_ub=through_ub,
-    )
-    edge = _edge_share(walk, grid)
-    full_first = np.minimum(traffic.first_rounds, grid.full_rounds)
-    full_later = grid.full_rounds - full_first
-    full_burst = np.minimum(traffic.burst_rounds, full_later)
-    kinds = (
-        (full_first, np.maximum(traffic.first_a, traffic.again_a), traffic.first_b),
-        (full_burst, np.maximum(traffic.burst_a, traffic.again_a), traffic.again_b),
-        (full_later - full_burst, traffic.again_a, traffic.again_b),
-    )
-    write_back = tile.output_bytes * (walk.cores * (1 / chip.hbm_write_total))
-    rounds = [
-        round_cycles(chip, tile, a / k_pieces, b / k_pieces, is_cold=kind == 0)
-        for kind, (_, a, b) in enumerate(kinds)
-    ]
-    cycles = [
-        _phase_mean(chip, grid, tile, one, edge, write_back / k_pieces, traffic.kept_ratio)
-        * k_pieces
-        for one in rounds
-    ]
-    last = _estimate_last_round(
-        terms, chip, plan, walk, grid, traffic, k_pieces, stream_k, through_ub
-    )
-    total_rounds = last.cycles * last.exists
-    mte2 = last.round.load * (last.exists * k_pieces)
-    for (count, _, _), one, time in zip(kinds, rounds, cycles, strict=True):
-        total_rounds = total_rounds + count * time
-        mte2 = mte2 + count * (one.load * k_pieces)
-    prologue = _exposed_ends(grid, tile, full_later, rounds, cycles, last, k_pieces)
-    is_last_store = last.exists if stream_k is None else last.exists * (grid.full_rounds == 0)
-    store = np.where(is_last_store > 0, last.tile.store, tile.store)
-    epilogue = store
-    if stream_k is not None:
-        epilogue = _stream_k_epilogue(terms, chip, grid, stream_k, store, last, cycles[-1])
-    full_count, last_count = grid.full_rounds * k_pieces, last.exists * k_pieces
+
+    terms: ProblemTerms
+    chip: ChipRates
+    plan: TilePlan
+    walk: WalkPlan
+    k_pieces: int = 1
+    resident_slabs: Column | None = None
+    stream_k: StreamKPlan | None = None
+    through_ub: UbStore | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _FullRounds:
+    """The rounds in which every core has a block, by kind: first, burst, steady.
+
+    Attributes:
+        tile: the tile of all of them.
+        counts: rounds of each kind.
+        rounds: one item of each kind.
+        cycles: time of a whole round of each kind, all pieces of K.
+        write_back: time of a round's C at the HBM's write rate.
+    """
+
+    tile: Tile
+    counts: tuple[Column, ...]
+    rounds: tuple[Round, ...]
+    cycles: tuple[Column, ...]
+    write_back: Column
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _LastRound:
+    """The last, partial round: whether there is one, its tile, an item and the whole round."""
+
+    exists: Column
+    tile: Tile
+    round: Round
+    cycles: Column
+
+
+def estimate_walk(case: WalkCase) -> KernelCosts:
+    """Costs of the kernel for each plan."""
+    grid = build_grid(case.terms, case.plan, case.walk)
+    traffic = build_traffic(case.terms, case.chip, case.plan, case.walk, grid)
+    full = _estimate_full_rounds(case, grid, traffic)
+    last = _estimate_last_round(case, grid, traffic)
+    rounds = last.cycles * last.exists
+    mte2 = last.round.load * last.exists
+    for count, one, cycles in zip(full.counts, full.rounds, full.cycles, strict=True):
+        rounds = rounds + count * cycles
+        mte2 = mte2 + count * one.load
+    prologue = _exposed_ends(grid, full, last, case.k_pieces)
+    full_items, last_items = grid.full_rounds * case.k_pieces, last.exists * case.k_pieces
+    flow_back = full.write_back * ((1 - traffic.kept_ratio) / case.k_pieces)
+    tile = full.tile
     return KernelCosts(
-        launch=np.full_like(prologue, chip.launch_cycles),
+        launch=np.full_like(prologue, case.chip.launch_cycles),
         prologue=prologue,
-        rounds=total_rounds,
-        epilogue=epilogue,
-        cube_busy=full_count * tile.mmad + last_count * last.tile.mmad,
-        mte2_busy=mte2,
-        mte1_busy=full_count * tile.mte1 + last_count * last.tile.mte1,
-        fixpipe_busy=full_count
-        * np.maximum(tile.store, write_back * (1 - traffic.kept_ratio) / k_pieces)
-        + last_count * last.tile.store,
+        rounds=rounds,
+        epilogue=_estimate_epilogue(case, grid, full, last),
+        cube_busy=full_items * tile.mmad + last_items * last.tile.mmad,
+        mte2_busy=mte2 * case.k_pieces,
+        mte1_busy=full_items * tile.mte1 + last_items * last.tile.mte1,
+        fixpipe_busy=full_items * np.maximum(tile.store, flow_back) + last_items * last.tile.store,
         vector_busy=np.zeros_like(prologue),
         hbm_read_bytes=traffic.hbm_read_bytes,
-        read_bytes=walk.cores * full_count * tile.read_bytes
-        + last_count * grid.rest * last.tile.read_bytes,
-        write_bytes=np.broadcast_to(terms.output_total_bytes, prologue.shape),
+        read_bytes=case.walk.cores * full_items * tile.read_bytes
+        + last_items * grid.rest * last.tile.read_bytes,
+        write_bytes=np.broadcast_to(case.terms.output_total_bytes, prologue.shape),
         round_count=grid.rounds,
     )
 
 
-def _loaded_share(
-    terms: ProblemTerms,
-    plan: TilePlan,
-    walk: WalkPlan,
-    grid: Grid,
-    resident_slabs: Column | None,
-) -> Column | float:
+def _estimate_full_rounds(case: WalkCase, grid: Grid, traffic: Traffic) -> _FullRounds:
+    """The full rounds by kind."""
+    tile = build_tile(
+        case.terms,
+        case.chip,
+        case.plan,
+        TileSize(m=grid.m, n=grid.n, length=case.terms.k / case.k_pieces, active=case.walk.cores),
+        a_loaded=_loaded_share(case, grid),
+        element_bytes=case.terms.output_bytes,
+        through_ub=case.through_ub,
+    )
+    first = np.minimum(traffic.first_rounds, grid.full_rounds)
+    later = grid.full_rounds - first
+    burst = np.minimum(traffic.burst_rounds, later)
+    touched = (
+        (np.maximum(traffic.first_a, traffic.again_a), traffic.first_b),
+        (np.maximum(traffic.burst_a, traffic.again_a), traffic.again_b),
+        (traffic.again_a, traffic.again_b),
+    )
+    share = 1 / case.k_pieces
+    rounds = tuple(
+        round_cycles(case.chip, tile, a * share, b * share, is_cold=kind == 0)
+        for kind, (a, b) in enumerate(touched)
+    )
+    write_back = tile.output_bytes * (case.walk.cores * (1 / case.chip.hbm_write_total))
+    edge = _edge_share(case.walk, grid)
+    cycles = tuple(
+        _mean_cycles(case.chip, grid, tile, one, edge, write_back * share, traffic.kept_ratio)
+        * case.k_pieces
+        for one in rounds
+    )
+    return _FullRounds(
+        tile=tile,
+        counts=(first, burst, later - burst),
+        rounds=rounds,
+        cycles=cycles,
+        write_back=write_back,
+    )
+
+
+def _loaded_share(case: WalkCase, grid: Grid) -> Column | float:
     """Share of A that an item loads on average; below 1 for panels only.
 
     A core keeps its block row from one item to the next inside a window when the window divides
     the cores evenly (specification: plan.md, "How the proposed templates run").
     """
-    if resident_slabs is None:
+    if case.resident_slabs is None:
         return 1.0
-    slabs = np.ceil(terms.k / np.minimum(plan.k_l1, terms.k))
-    in_step = walk.cores % grid.window == 0
-    kept_items = np.maximum(1 - walk.cores / (grid.window * grid.n_tiles), 0) * in_step
-    share: Column = 1 - kept_items * np.minimum(resident_slabs / slabs, 1)
+    cores = case.walk.cores
+    slabs = np.ceil(case.terms.k / np.minimum(case.plan.k_l1, case.terms.k))
+    in_step = cores % grid.window == 0
+    kept_items = np.maximum(1 - cores / (grid.window * grid.n_tiles), 0) * in_step
+    share: Column = 1 - kept_items * np.minimum(case.resident_slabs / slabs, 1)
     return share
 
 
@@ -184,7 +205,7 @@ def _edge_share(walk: WalkPlan, grid: Grid) -> Column | None:
     return share
 
 
-def _phase_mean(
+def _mean_cycles(
     chip: ChipRates,
     grid: Grid,
     tile: Tile,
@@ -210,108 +231,96 @@ def _phase_mean(
     return averaged
 
 
-def _estimate_last_round(
-    terms: ProblemTerms,
-    chip: ChipRates,
-    plan: TilePlan,
-    walk: WalkPlan,
-    grid: Grid,
-    traffic: Traffic,
-    k_pieces: int,
-    stream_k: StreamKPlan | None,
-    through_ub: UbStore | None,
-) -> _LastRound:
+def _estimate_last_round(case: WalkCase, grid: Grid, traffic: Traffic) -> _LastRound:
     """The partial round: split tiles, or stream-K's pieces of K."""
-    m_cut, n_cut = np.minimum(walk.m_pieces, grid.m), np.minimum(walk.n_pieces, grid.n)
-    items = grid.rest * m_cut * n_cut
-    length: Column = terms.k / k_pieces
-    if stream_k is not None:
-        pieces = np.ceil(terms.k / stream_k.piece_k)
-        items = grid.rest * pieces
-        length = np.minimum(stream_k.piece_k, terms.k)
-        m_cut = n_cut = np.ones_like(grid.m)
+    cores, k = case.walk.cores, case.terms.k
+    if case.stream_k is None:
+        m_cut = np.minimum(case.walk.m_pieces, grid.m)
+        n_cut = np.minimum(case.walk.n_pieces, grid.n)
+        items = grid.rest * m_cut * n_cut
+        m, n, length = np.ceil(grid.m / m_cut), np.ceil(grid.n / n_cut), k / case.k_pieces
+        element_bytes = case.terms.output_bytes
+    else:
+        items = grid.rest * np.ceil(k / case.stream_k.piece_k)
+        m, n, length = grid.m, grid.n, np.minimum(case.stream_k.piece_k, k)
+        element_bytes = WORKSPACE_BYTES
     tile = build_tile(
-        terms,
-        chip,
-        plan,
-        np.ceil(grid.m / m_cut),
-        np.ceil(grid.n / n_cut),
-        length,
-        np.minimum(items, walk.cores),
-        element_bytes=terms.output_bytes if stream_k is None else WORKSPACE_BYTES,
-        through_ub=through_ub,
+        case.terms,
+        case.chip,
+        case.plan,
+        TileSize(m=m, n=n, length=length, active=np.minimum(items, cores)),
+        element_bytes=element_bytes,
+        through_ub=case.through_ub,
     )
-    # Share of a whole round's first touches: all of them if it is the only round.
-    first_share = np.clip(traffic.first_rounds - grid.full_rounds, 0, 1)
-    is_every_row_new = grid.window * grid.n_tiles <= walk.cores
-    part = grid.rest / walk.cores
-    later_a = is_every_row_new * traffic.burst_a * part
-    a_bytes = np.where(first_share > 0, traffic.first_a * first_share, later_a)
-    b_bytes = np.where(first_share > 0, traffic.first_b * first_share, traffic.again_b * part)
-    one = round_cycles(chip, tile, a_bytes / k_pieces, b_bytes / k_pieces, is_cold=True)
-    round_bytes = grid.rest * grid.m * grid.n * (terms.output_bytes / k_pieces)
+    a_bytes, b_bytes = _last_round_touches(grid, traffic, cores)
+    share = 1 / case.k_pieces
+    one = round_cycles(case.chip, tile, a_bytes * share, b_bytes * share, is_cold=True)
+    round_bytes = grid.rest * grid.m * grid.n * case.terms.output_bytes
     flows_back = traffic.kept_ratio < 1
-    write_back = flows_back * round_bytes * (1 / chip.hbm_write_total)
+    write_back = flows_back * round_bytes * (1 / case.chip.hbm_write_total)
     # More pieces than cores break a rule of the vendor's, but such a plan gets a time too.
-    turns = np.ceil(np.maximum(items / walk.cores, 1)) * k_pieces
-    cycles = np.maximum(one.cycles * turns, (one.hbm + write_back) * k_pieces)
+    turns = np.ceil(np.maximum(items / cores, 1)) * case.k_pieces
+    cycles = np.maximum(one.cycles * turns, one.hbm * case.k_pieces + write_back)
     return _LastRound(exists=np.minimum(grid.rest, 1), tile=tile, round=one, cycles=cycles)
 
 
-def _exposed_ends(
-    grid: Grid,
-    tile: Tile,
-    full_later: Column,
-    rounds: list[Round],
-    cycles: list[Column],
-    last: _LastRound,
-    k_pieces: int,
-) -> Column:
+def _last_round_touches(grid: Grid, traffic: Traffic, cores: Column) -> tuple[Column, Column]:
+    """HBM bytes of A and B in the last round: of its kind, by its share of a whole round."""
+    # All first touches are left to it if it is the only round.
+    first_share = np.clip(traffic.first_rounds - grid.full_rounds, 0, 1)
+    is_first = first_share > 0
+    part = grid.rest / cores
+    is_every_row_new = grid.window * grid.n_tiles <= cores
+    later_a = is_every_row_new * traffic.burst_a * part
+    a_bytes = np.where(is_first, traffic.first_a * first_share, later_a)
+    b_bytes = np.where(is_first, traffic.first_b * first_share, traffic.again_b * part)
+    return a_bytes, b_bytes
+
+
+def _exposed_ends(grid: Grid, full: _FullRounds, last: _LastRound, k_pieces: int) -> Column:
     """Time that no round covers: the first slab's load or the last L1 step's multiplication.
 
     Where the cube decides, it starts a slab late; where the loads decide, it ends a step late.
     Of the two ends only the longer one is exposed.
     """
-    has_full = grid.full_rounds > 0
-    first_tile_chain = np.where(has_full, tile.chain, last.tile.chain)
-    first_slab = np.where(
-        has_full, rounds[0].load * tile.step_share, last.round.load * last.tile.step_share
+    per_item = 1 / k_pieces
+    tile, has_full, has_last = full.tile, grid.full_rounds > 0, last.exists > 0
+    start = np.where(
+        has_full,
+        full.rounds[0].load * tile.step_share + tile.chain - full.cycles[0] * per_item,
+        last.round.load * last.tile.step_share + last.tile.chain - last.cycles * per_item,
     )
-    first_cycles = np.where(has_full, cycles[0], last.cycles) * (1 / k_pieces)
-    start = first_slab + first_tile_chain - first_cycles
-    has_last = last.exists > 0
-    steady = full_later > 0
-    full_load = np.where(steady, rounds[-1].load, rounds[0].load)
-    full_cycles = np.where(steady, cycles[-1], cycles[0])
-    end_load = np.where(has_last, last.round.load, full_load)
-    end_chain = np.where(has_last, last.tile.step_chain, tile.step_chain)
-    end_cycles = np.where(has_last, last.cycles, full_cycles) * (1 / k_pieces)
-    exposed: Column = np.maximum(np.maximum(start, end_load + end_chain - end_cycles), 0)
+    is_steady = grid.full_rounds > full.counts[0]
+    full_end = tile.step_chain + np.where(
+        is_steady,
+        full.rounds[-1].load - full.cycles[-1] * per_item,
+        full.rounds[0].load - full.cycles[0] * per_item,
+    )
+    last_end = last.tile.step_chain + last.round.load - last.cycles * per_item
+    exposed: Column = np.maximum(np.maximum(start, np.where(has_last, last_end, full_end)), 0)
     return exposed
 
 
-def _stream_k_epilogue(
-    terms: ProblemTerms,
-    chip: ChipRates,
-    grid: Grid,
-    stream_k: StreamKPlan,
-    store: Column,
-    last: _LastRound,
-    tile_cycles: Column,
-) -> Column:
-    """Last store, or barrier and reduction where they outlast the tiles after the piece.
+def _estimate_epilogue(case: WalkCase, grid: Grid, full: _FullRounds, last: _LastRound) -> Column:
+    """The last store; for stream-K barrier and reduction where they outlast it.
 
     Two vector cores share each slot's band: each copies its band from all slots of the tile, adds
-    them one after the other, casts and writes (specification: kernels.md, "StreamK").
+    them one after the other, casts and writes (specification: kernels.md, "StreamK"). That hides
+    behind the data-parallel tiles that the cores run after their piece.
     """
-    pieces = np.ceil(terms.k / stream_k.piece_k)
+    if case.stream_k is None:
+        store: Column = np.where(last.exists > 0, last.tile.store, full.tile.store)
+        return store
+    chip = case.chip
+    pieces = np.ceil(case.terms.k / case.stream_k.piece_k)
     band = np.ceil(grid.m / (2 * pieces)) * grid.n
     reduction = (
         band * pieces * (WORKSPACE_BYTES / chip.aiv_ub_to_l2)
         + band * (pieces / chip.vector_lanes)
-        + band * (terms.output_bytes / chip.aiv_ub_to_l2)
+        + band * (case.terms.output_bytes / chip.aiv_ub_to_l2)
     )
-    after = np.minimum(stream_k.after_piece, grid.full_rounds) * tile_cycles
+    after = np.minimum(case.stream_k.after_piece, grid.full_rounds) * full.cycles[-1]
     outlast = last.tile.store + chip.barrier_cycles + reduction - after
-    epilogue: Column = np.where(last.exists > 0, np.maximum(store, outlast), store)
+    tile_store = np.where(grid.full_rounds > 0, full.tile.store, last.tile.store)
+    epilogue: Column = np.maximum(tile_store, np.where(last.exists > 0, outlast, 0))
     return epilogue
