@@ -6,7 +6,7 @@ BIN := .venv/bin
 
 .venv: pyproject.toml
 	$(PYTHON) -m venv .venv
-	$(BIN)/pip install --quiet --editable ".[dev]"
+	$(BIN)/pip install --quiet -c constraints.txt --editable ".[dev]"
 	touch .venv
 
 setup: .venv
