@@ -287,6 +287,18 @@ def test_stream_k_needs_vector_cores_and_a_workspace_slot() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("pieces", "broken"), [((1, 1), []), ((4, 2), []), ((3, 3), ["tail_product"])]
+)
+def test_pieces_of_the_last_round_fit_the_cores(
+    pieces: tuple[int, int], broken: list[str]
+) -> None:
+    four_left = GemmProblem(m=256 * 6, k=4096, n=256 * 6)
+    m_tail_cnt, n_tail_cnt = pieces
+    plan = aswt(m_tail_cnt=m_tail_cnt, n_tail_cnt=n_tail_cnt)
+    assert rules(four_left, plan) == broken
+
+
 def test_fp32_split_k_follows_k_format_and_piece() -> None:
     plan = aswt(
         template=Template.A_PANEL,

@@ -167,3 +167,15 @@ def test_a_full_load_never_goes_through_ub() -> None:
     assert choose_fixpipe(problem, SPEC, replace(tile, template=Template.A_FULL)).tolist() == [
         False
     ]
+
+
+def test_base_k_doubles_up_to_256_columns_under_a_full_load() -> None:
+    problem = GemmProblem(m=16, k=1024, n=20000)
+    tile = Tiles(Template.A_FULL, np.array([16]), np.array([64]))
+    resident = SPEC.buffers.l1_bytes - 40_000
+    doubled, steps = choose_full_load_k(problem, SPEC, tile, np.array([128]), resident)
+    assert (doubled.tolist(), steps.tolist()) == ([256], [1])
+    kept, steps = choose_full_load_k(
+        replace(problem, trans_b=False), SPEC, tile, np.array([128]), resident
+    )
+    assert (kept.tolist(), steps.tolist()) == ([128], [1])
