@@ -1,0 +1,81 @@
+"""EmulatorConstants: the chip's figures as the integers of docs/emulator.md, sections 1 and 6."""
+
+from dataclasses import dataclass
+
+TICKS_PER_CYCLE = 256
+"""Time is counted in 1/256 of a core cycle (docs/emulator.md, section 1)."""
+
+GRAINS_PER_BYTE = 65536
+"""A virtual clock counts 1/65,536 byte."""
+
+SHARE_ONE = 4096
+"""Fixed-point one of a share (docs/emulator.md, section 1)."""
+
+WRITE_BACK_SHARES = 40
+"""W: shares of the HBM that the background write-back counts for while it is active."""
+
+WRITE_BACK_SLACK_BYTES = 131072
+"""Q: bytes of evicted C that may wait for the HBM before the evicting request waits, too."""
+
+GRAIN_BYTES = 512
+"""The fixpipe hands L0C over in grains of this size (specification: kernels.md)."""
+
+LINE_BYTES = 128
+"""Memory is moved in lines of this size (specification: kernels.md)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EmulatorConstants:
+    """Integers the emulator computes with; names and units of docs/emulator.md.
+
+    `*_q` are rates in bytes per cycle times 65,536; `*_grains` are rates of a shared resource in
+    grains per tick; `*_ticks` are times; `*_f` are shares times 4,096.
+    """
+
+    launch_ticks: int
+    l2_latency_ticks: int
+    hbm_latency_ticks: int
+    port_q: int
+    hbm_grains: int
+    l2_grains: int
+    fixpipe_q: int
+    l1_to_l0a_q: int
+    l1_to_l0b_q: int
+    hbm_write_cost_f: int
+    line_waste_f: int
+    row_ticks: int
+    partial_ticks: int
+    tile_ticks: int
+    barrier_ticks: int
+    aiv_reduce_q: int
+    aiv_store_q: int
+    aiv_hbm_q: int
+    aiv_l2_q: int
+    vector_lanes: int
+    mixed_kernel_extra_ticks: int
+    l2_capacity_bytes: int
+
+
+def ticks(cycles: float) -> int:
+    """Cycles in ticks, rounded to the nearest."""
+    return int(cycles * TICKS_PER_CYCLE + 0.5)
+
+
+def rate_q(bytes_per_cycle: float) -> int:
+    """A rate in bytes per cycle as the integer that `span` takes."""
+    return int(bytes_per_cycle * GRAINS_PER_BYTE + 0.5)
+
+
+def resource_grains(bytes_per_cycle: float) -> int:
+    """A shared resource's rate in grains per tick."""
+    return int(bytes_per_cycle * (GRAINS_PER_BYTE // TICKS_PER_CYCLE) + 0.5)
+
+
+def share_f(share: float) -> int:
+    """A share as a fixed-point integer."""
+    return int(share * SHARE_ONE + 0.5)
+
+
+def span(size_bytes: int, q: int) -> int:
+    """Ticks that `size_bytes` take at the rate `q`, rounded up."""
+    return -((-size_bytes * TICKS_PER_CYCLE * GRAINS_PER_BYTE) // q)
