@@ -29,7 +29,9 @@ class EmulatorConstants:
     """Integers the emulator computes with; names and units of docs/emulator.md.
 
     `*_q` are rates in bytes per cycle times 65,536; `*_grains` are rates of a shared resource in
-    grains per tick; `*_ticks` are times; `*_f` are shares times 4,096.
+    grains per tick; `*_ticks*` are times; `*_f` are shares times 4,096. `fractal_ticks_*` is the
+    cube's time of one fractal step; `l2_bytes` is the whole L2, on which the vendor's cache mode
+    depends, `l2_capacity_bytes` the part of it that holds objects.
     """
 
     launch_ticks: int
@@ -45,6 +47,9 @@ class EmulatorConstants:
     line_waste_f: int
     row_ticks: int
     partial_ticks: int
+    fractal_ticks_16bit: int
+    fractal_ticks_fp32: int
+    fractal_ticks_hf32: int
     tile_ticks: int
     barrier_ticks: int
     aiv_reduce_q: int
@@ -53,6 +58,7 @@ class EmulatorConstants:
     aiv_l2_q: int
     vector_lanes: int
     mixed_kernel_extra_ticks: int
+    l2_bytes: int
     l2_capacity_bytes: int
 
 
