@@ -6,8 +6,8 @@ from autotune.parallel import Answer, AnswerKind
 from autotune.results import ComparedPlans, PlanResult, ResultRow, RowStatus
 from hwmodel.problem import GemmProblem
 from hwmodel.spec import HardwareSpec
-from hwmodel.validation.classes import select_error_class
-from studies.gap import is_resolved, select_coverage
+from studies.expressible import find_new_field
+from studies.gap import judge_gap, select_coverage
 from studies.outcome import Certificate, EvaluatedPlan, ShapeOutcome
 from studies.shape_rows import ShapeRow
 
@@ -62,15 +62,19 @@ def compare_plans(outcome: ShapeOutcome, spec: HardwareSpec, evaluator: str) -> 
     """Baseline against best of one search."""
     baseline, certificate = outcome.baseline, outcome.certificate
     best_us = outcome.best.cost.task_duration_us
+    verdict = judge_gap(outcome, spec, evaluator)
     return ComparedPlans(
         strategy=outcome.baseline_strategy,
         baseline=_plan_result(baseline, outcome.roofline_us),
         best=_plan_result(outcome.best, outcome.roofline_us),
+        best_expressible=_plan_result(outcome.best_expressible, outcome.roofline_us),
+        best_inexpressible_field=find_new_field(outcome.problem, outcome.best.plan, baseline.plan),
         gap_ratio=outcome.gap_ratio,
-        resolved=is_resolved(outcome, spec, evaluator),
-        error_class=select_error_class(
-            outcome.problem, baseline.plan, baseline.cost.task_duration_us, spec
-        ),
+        expressible_gap_ratio=outcome.expressible_gap_ratio,
+        resolved=verdict.resolved,
+        exceeds_p90=verdict.exceeds_p90,
+        error_class=verdict.baseline_class.value,
+        best_error_class=verdict.best_class.value,
         coverage=select_coverage(outcome),
         roofline_us=outcome.roofline_us,
         ties_within_1pct=outcome.ties_within_1pct,

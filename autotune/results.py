@@ -10,7 +10,7 @@ from studies.gap import Coverage
 
 __all__ = ["RESULTS_SCHEMA", "ComparedPlans", "Coverage", "PlanResult", "ResultRow", "RowStatus"]
 
-RESULTS_SCHEMA = 1
+RESULTS_SCHEMA = 2
 """Version of the layout of results.json."""
 
 
@@ -40,10 +40,16 @@ class ComparedPlans:
         strategy: the vendor's strategy of the baseline.
         baseline: the vendor's plan.
         best: the best plan found.
+        best_expressible: the best plan found that the vendor's tiling data can carry.
+        best_inexpressible_field: the first field of `best` that they cannot carry, e.g.
+            `window_len`; empty when they carry them all.
         gap_ratio: t_baseline / t_best - 1.
-        resolved: the gap exceeds twice the evaluator's median error in its class, and both
-            templates were measured.
-        error_class: class of the shape by the baseline's predicted time, e.g. `compute_bound`.
+        expressible_gap_ratio: t_baseline / t_best_expressible - 1.
+        resolved: the gap exceeds what the evaluator's median error in the classes of the two
+            plans could explain, on ground that was measured (`studies.gap`).
+        exceeds_p90: it is resolved and exceeds twice the 90th percentile of that error, too.
+        error_class: class of the baseline by its predicted time, e.g. `compute_bound`.
+        best_error_class: class of the best plan by its own predicted time.
         coverage: how far from the measured kernels.
         roofline_us: least time any plan could take.
         ties_within_1pct: points within 1 % of the best.
@@ -57,9 +63,14 @@ class ComparedPlans:
     strategy: str
     baseline: PlanResult
     best: PlanResult
+    best_expressible: PlanResult
+    best_inexpressible_field: str
     gap_ratio: float
+    expressible_gap_ratio: float
     resolved: bool
+    exceeds_p90: bool
     error_class: str
+    best_error_class: str
     coverage: Coverage
     roofline_us: float
     ties_within_1pct: int

@@ -52,7 +52,7 @@ def load_results(path: Path) -> tuple[ResultRow, ...]:
 
 
 def format_results_json(rows: Sequence[ResultRow]) -> str:
-    """The text of results.json: `{"schema": 1, "rows": [...]}`.
+    """The text of results.json: `{"schema": 2, "rows": [...]}`.
 
     The rows are objects in the names of the dataclasses of `autotune.results`.
     """
@@ -74,11 +74,11 @@ def format_results_csv(rows: Sequence[ResultRow]) -> str:
 
     Columns: those of the shapes file (`m` to `format_b` and where the shape comes from); `status`
     and `message`; what was compared (`strategy` to `certificate`, as in
-    `autotune.results.ComparedPlans`; `rejected_points` sums the illegal points); then `baseline_*`
-    and `best_*`: `predicted_us`, `bound`, `roofline_ratio` and every field of the plan, in
-    elements and counts. Ratios are 0..1 (0.1 is 10 %), empty cells mean not known or not
-    applicable, truth values are 0 and 1. Text that a spreadsheet would run as a formula gets an
-    apostrophe in front.
+    `autotune.results.ComparedPlans`; `rejected_points` sums the illegal points); then
+    `baseline_*`, `best_*` and `best_expressible_*`: `predicted_us`, `bound`, `roofline_ratio` and
+    every field of the plan, in elements and counts. Ratios are 0..1 (0.1 is 10 %), empty cells
+    mean not known or not applicable, truth values are 0 and 1. Text that a spreadsheet would run
+    as a formula gets an apostrophe in front.
     """
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC)
@@ -127,7 +127,11 @@ _COMPARED_CELLS: Mapping[str, Callable[[ComparedPlans], Cell]] = {
     "strategy": lambda compared: compared.strategy,
     "gap_ratio": lambda compared: compared.gap_ratio,
     "resolved": lambda compared: int(compared.resolved),
+    "exceeds_p90": lambda compared: int(compared.exceeds_p90),
     "error_class": lambda compared: compared.error_class,
+    "best_error_class": lambda compared: compared.best_error_class,
+    "best_inexpressible_field": lambda compared: compared.best_inexpressible_field,
+    "expressible_gap_ratio": lambda compared: compared.expressible_gap_ratio,
     "coverage": lambda compared: compared.coverage.value,
     "roofline_us": lambda compared: compared.roofline_us,
     "ties_within_1pct": lambda compared: compared.ties_within_1pct,
@@ -144,14 +148,16 @@ _PLAN_RESULT_CELLS: Mapping[str, Callable[[PlanResult], Cell]] = {
     "roofline_ratio": lambda result: result.roofline_ratio,
 }
 
+_SIDES: Mapping[str, Callable[[ComparedPlans], PlanResult]] = {
+    "baseline": lambda compared: compared.baseline,
+    "best": lambda compared: compared.best,
+    "best_expressible": lambda compared: compared.best_expressible,
+}
+
 CSV_COLUMNS: tuple[str, ...] = (
     *_ROW_CELLS,
     *_COMPARED_CELLS,
-    *(
-        f"{side}_{column}"
-        for side in ("baseline", "best")
-        for column in (*_PLAN_RESULT_CELLS, *_PLAN_COLUMNS)
-    ),
+    *(f"{side}_{column}" for side in _SIDES for column in (*_PLAN_RESULT_CELLS, *_PLAN_COLUMNS)),
 )
 """Header of results.csv; `format_results_csv` says what the columns mean."""
 
@@ -164,7 +170,8 @@ def _csv_record(row: ResultRow) -> Mapping[str, Cell]:
     if compared is None:
         return record
     record.update((column, cell(compared)) for column, cell in _COMPARED_CELLS.items())
-    for side, result in (("baseline", compared.baseline), ("best", compared.best)):
+    for side, select in _SIDES.items():
+        result = select(compared)
         cells = {column: cell(result) for column, cell in _PLAN_RESULT_CELLS.items()}
         cells.update((column, _plan_cell(result.plan, column)) for column in _PLAN_COLUMNS)
         record.update((f"{side}_{column}", value) for column, value in cells.items())

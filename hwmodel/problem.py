@@ -73,11 +73,6 @@ class GemmProblem:
         return self.m * self.k * self.n
 
     @property
-    def flops(self) -> int:
-        """Floating-point operations (two per multiply-accumulate)."""
-        return 2 * self.macs
-
-    @property
     def a_total_bytes(self) -> int:
         """Bytes of A."""
         return self.m * self.k * self.dtype.size_bytes

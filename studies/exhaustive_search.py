@@ -1,5 +1,6 @@
 """Exhaustive search: every legal point of the space evaluated, the optimum certified."""
 
+from studies.expressible import mark_expressible
 from studies.journal import CERTIFICATE_KIND, Journal, read_by_key
 from studies.outcome import Certificate, EvaluatedPlan, ShapeOutcome
 from studies.outcome_json import outcome_from_json, outcome_to_json, plan_to_json
@@ -44,8 +45,9 @@ def _certificate_key(setting: SearchSetting) -> str:
 def _search(setting: SearchSetting) -> ShapeOutcome:
     baseline = setting.baseline
     space = build_space(setting.problem, setting.spec, baseline.plan, quick=setting.quick)
-    best = BestPlans(TOP_COUNT, baseline.plan)
-    best.add_one(baseline.plan, baseline.cost.task_duration_us)
+    best, expressible = BestPlans(TOP_COUNT, baseline.plan), BestPlans(1, baseline.plan)
+    for kept in (best, expressible):
+        kept.add_one(baseline.plan, baseline.cost.task_duration_us)
     strategy = ExhaustiveStrategy(len(space))
     baseline_index = space.index_of(baseline.plan)
     if baseline_index is not None:
@@ -54,10 +56,13 @@ def _search(setting: SearchSetting) -> ShapeOutcome:
         plans = space.plans(batch)
         times_us = setting.objective.estimate_us(plans)
         best.add(plans, times_us)
+        rows = mark_expressible(setting.problem, plans)
+        expressible.add(plans.select(rows), times_us[rows])
         strategy.tell(times_us)
     top = _evaluate_top(setting, best)
     return setting.outcome(
         top=top,
+        best_expressible=_evaluate_top(setting, expressible)[0],
         ties_within_1pct=best.ties,
         evaluations=len(space) + (baseline_index is None),
         rejected=space.rejected,

@@ -49,6 +49,8 @@ class ShapeOutcome:
         baseline_strategy: the vendor's strategy, e.g. `BASIC_ASWT`.
         baseline_violations: legality rules the vendor's plan breaks, as text; usually empty.
         best: the best plan found; the baseline itself when nothing is better.
+        best_expressible: the best of the plans found that the vendor's tiling data can express
+            (`studies.expressible`); `best` itself if it is one of them. The baseline is one.
         top: the best plans in order, `best` first.
         ties_within_1pct: evaluated points within 1 % of the best, itself included.
         evaluations: plans evaluated, the baseline included.
@@ -65,6 +67,7 @@ class ShapeOutcome:
     baseline_strategy: str
     baseline_violations: tuple[str, ...]
     best: EvaluatedPlan
+    best_expressible: EvaluatedPlan
     top: tuple[EvaluatedPlan, ...]
     ties_within_1pct: int
     evaluations: int
@@ -77,3 +80,9 @@ class ShapeOutcome:
     def gap_ratio(self) -> float:
         """How much longer the baseline takes than the best: t_baseline / t_best - 1, never < 0."""
         return self.baseline.cost.task_duration_us / self.best.cost.task_duration_us - 1.0
+
+    @property
+    def expressible_gap_ratio(self) -> float:
+        """The same against `best_expressible`: what is gained without a new field or kernel."""
+        expressible_us = self.best_expressible.cost.task_duration_us
+        return self.baseline.cost.task_duration_us / expressible_us - 1.0

@@ -26,27 +26,9 @@ def problem_to_json(problem: GemmProblem) -> JsonObject:
     return _encode_fields(problem)
 
 
-def problem_from_json(record: object) -> GemmProblem:
-    """The problem of a JSON object.
-
-    Raises:
-        ValueError: it is not exactly a problem.
-    """
-    return _decode(GemmProblem, record)
-
-
 def plan_to_json(plan: KernelPlan) -> JsonObject:
     """The plan as a JSON object."""
     return _encode_fields(plan)
-
-
-def plan_from_json(record: object) -> KernelPlan:
-    """The plan of a JSON object.
-
-    Raises:
-        ValueError: it is not exactly a plan.
-    """
-    return _decode(KernelPlan, record)
 
 
 def cost_to_json(cost: CostBreakdown) -> JsonObject:

@@ -45,6 +45,9 @@ def search_by_sampling(
     order = order_plans(plans, ranks, setting.baseline.plan)
     return setting.outcome(
         top=[evaluated[row] for row in order[:TOP_COUNT]],
+        best_expressible=next(
+            evaluated[row] for row in order if not setting.new_field(evaluated[row].plan)
+        ),
         ties_within_1pct=int((ranks <= tie_limit(int(ranks[order[0]]))).sum()),
         evaluations=len(evaluated),
         rejected=space.rejected,

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from baseline.decision import decide
 from hwmodel.cost.roofline import compute_roofline_us
 from hwmodel.legality import check
-from hwmodel.plan import canonical_plan
+from hwmodel.plan import KernelPlan, canonical_plan
 from hwmodel.problem import GemmProblem
 from hwmodel.spec import HardwareSpec
+from studies.expressible import find_new_field
 from studies.objective import Objective
 from studies.outcome import Certificate, EvaluatedPlan, ShapeOutcome
 
@@ -38,23 +39,33 @@ class SearchSetting:
     baseline_violations: tuple[str, ...]
     quick: bool
 
+    def new_field(self, plan: KernelPlan) -> str:
+        """First field of the plan that the vendor's tiling data cannot carry; else empty."""
+        return find_new_field(self.problem, plan, self.baseline.plan)
+
     def outcome(
         self,
         *,
         top: Sequence[EvaluatedPlan],
+        best_expressible: EvaluatedPlan,
         ties_within_1pct: int,
         evaluations: int,
         rejected: Mapping[str, int],
         certificate: Certificate | None = None,
         history_us: tuple[float, ...] = (),
     ) -> ShapeOutcome:
-        """The outcome of a search that found `top`, best first."""
+        """The outcome of a search that found `top`, best first.
+
+        `best_expressible` is the best that the vendor's tiling data can express; when the first of
+        `top` is, that one counts.
+        """
         return ShapeOutcome(
             problem=self.problem,
             baseline=self.baseline,
             baseline_strategy=self.baseline_strategy,
             baseline_violations=self.baseline_violations,
             best=top[0],
+            best_expressible=best_expressible if self.new_field(top[0].plan) else top[0],
             top=tuple(top),
             ties_within_1pct=ties_within_1pct,
             evaluations=evaluations,

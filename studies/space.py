@@ -8,7 +8,7 @@ one of 4096.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 
 import numpy as np
@@ -108,11 +108,6 @@ class TileSpace:
     def plan(self, index: int) -> KernelPlan:
         """The point of number `index`."""
         return self.plans(np.array([index], dtype=np.int64)).plan(0)
-
-    def chunks(self, size: int) -> Iterator[PlanBatch]:
-        """All points in order, at most `size` at a time."""
-        for start in range(0, len(self), size):
-            yield self.plans(np.arange(start, min(start + size, len(self)), dtype=np.int64))
 
     def index_of(self, plan: KernelPlan) -> int | None:
         """Number of a canonical plan; None when the space does not hold it."""

@@ -90,7 +90,7 @@ def summarise_model_error(
 
     The errors are those of the calibration that the run's hardware file holds. For a model without
     fitted constants they are its plain errors on the measured kernels. Only errors that were
-    cross-validated on the run's own chip can resolve a gap (`studies.gap.is_resolved`).
+    cross-validated on the run's own chip can resolve a gap (`studies.gap.judge_gap`).
 
     Args:
         evaluator: name of the model.

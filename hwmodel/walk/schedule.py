@@ -124,10 +124,6 @@ class Schedule:
         params = self.params
         return chain.from_iterable(cut_items(params, block) for block in self.blocks(core))
 
-    def items_of(self, block: WalkItem) -> Iterator[WalkItem]:
-        """The work items of one of the blocks that `blocks` gives."""
-        return cut_items(self.params, block)
-
     def item_count(self, core: int) -> int:
         """Work items of a core, without making them."""
         count = 0

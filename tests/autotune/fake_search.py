@@ -71,6 +71,7 @@ def fake_outcome(
         baseline_strategy="BASIC_ASWT",
         baseline_violations=("l1: 600000 > 524288",),
         best=best,
+        best_expressible=best,
         top=(best,),
         ties_within_1pct=1,
         evaluations=len(evaluated),

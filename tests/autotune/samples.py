@@ -22,6 +22,7 @@ PLAN = KernelPlan(
     used_core_num=32,
 )
 BETTER_PLAN = replace(PLAN, base_m=128, window_len=8, serpentine=False, db_l0c=2)
+EXPRESSIBLE_PLAN = replace(PLAN, base_m=128, db_l0c=2)
 
 
 def compared_plans() -> ComparedPlans:
@@ -31,9 +32,16 @@ def compared_plans() -> ComparedPlans:
         best=PlanResult(
             plan=BETTER_PLAN, predicted_us=100.0, bound="cube", roofline_ratio=0.1 + 0.2
         ),
+        best_expressible=PlanResult(
+            plan=EXPRESSIBLE_PLAN, predicted_us=104.0, bound="cube", roofline_ratio=0.25
+        ),
+        best_inexpressible_field="window_len",
         gap_ratio=0.1,
+        expressible_gap_ratio=0.05,
         resolved=True,
+        exceeds_p90=False,
         error_class="read_bound",
+        best_error_class="compute_bound",
         coverage=Coverage.TRANSPOSED,
         roofline_us=55.0,
         ties_within_1pct=7,

@@ -32,7 +32,7 @@ def test_json_comes_back_exactly_and_is_written_the_same(tmp_path: Path) -> None
     write_results_json(load_results(path), path)
     assert path.read_bytes() == first
     document = json.loads(first)
-    assert document["schema"] == 1
+    assert document["schema"] == 2
     assert document["rows"][0]["compared"]["best"]["plan"]["base_m"] == 128
     assert document["rows"][1]["compared"] is None
 
@@ -42,10 +42,10 @@ def test_json_comes_back_exactly_and_is_written_the_same(tmp_path: Path) -> None
     [
         ("{", "not valid JSON"),
         ("\x00", "not valid JSON"),
-        ("[]", "schema None, this version reads 1"),
-        ('{"schema": 2, "rows": []}', "schema 2, this version reads 1"),
-        ('{"schema": 1}', "schema 1, this version reads 1"),
-        ('{"schema": 1, "rows": [3]}', r"results\.json: rows\[0\]: expected an object"),
+        ("[]", "schema None, this version reads 2"),
+        ('{"schema": 1, "rows": []}', "schema 1, this version reads 2"),
+        ('{"schema": 2}', "schema 2, this version reads 2"),
+        ('{"schema": 2, "rows": [3]}', r"results\.json: rows\[0\]: expected an object"),
     ],
 )
 def test_a_foreign_file_is_one_clear_line(tmp_path: Path, text: str, message: str) -> None:
@@ -71,6 +71,12 @@ def test_csv_is_flat_and_numbers_are_exact() -> None:
     assert float(first["best_roofline_ratio"]) == 0.1 + 0.2
     assert first["best_db_l0c"] == "2"
     assert first["best_serpentine"] == "0"
+    assert first["best_inexpressible_field"] == "window_len"
+    assert first["expressible_gap_ratio"] == "0.05"
+    assert first["best_expressible_serpentine"] == "1"
+    assert first["best_expressible_predicted_us"] == "104.0"
+    assert (first["resolved"], first["exceeds_p90"]) == ("1", "0")
+    assert (first["error_class"], first["best_error_class"]) == ("read_bound", "compute_bound")
     assert first["baseline_template"] == "aswt"
     assert first["rejected_points"] == "15"
     assert first["violations"] == "l1: 600000 > 524288; l0a: 70000 > 65536"

@@ -14,7 +14,7 @@ from hwmodel.errors import InputError
 from hwmodel.plan import KernelPlan, L0cOutput, StreamKOrder, Template
 from hwmodel.problem import MAX_DIM, GemmProblem
 from hwmodel.walk import AIV_PER_AIC, KSplit, WalkItem, build_schedule, walk, walk_params
-from hwmodel.walk.pieces import compute_k_slices
+from hwmodel.walk.pieces import compute_k_slices, cut_items
 from tests.hwmodel.walk_cases import (
     any_walk,
     assert_covers_once,
@@ -49,7 +49,8 @@ def test_counts_agree_with_the_items(case: Case) -> None:
     assert schedule.slots <= schedule.rounds * schedule.block_num
     for core, items in enumerate(cores):
         blocks = list(schedule.blocks(core))
-        assert [item for block in blocks for item in schedule.items_of(block)] == items
+        cut = [item for block in blocks for item in cut_items(schedule.params, block)]
+        assert cut == items
         assert len(list(schedule.workspace_slots(core))) == len(items)
 
 

@@ -9,12 +9,14 @@ from hwmodel.plan import KernelPlan, L0cOutput, Template
 from hwmodel.problem import GemmProblem
 from hwmodel.spec import Calibration, ClassError, HardwareSpec
 from hwmodel.spec_io import load_hardware
+from hwmodel.validation.measured import load_measured
 from studies.gap import (
     Coverage,
-    is_resolved,
+    judge_gap,
     measured_templates,
     measured_tiles,
     select_coverage,
+    shortest_measured_us,
 )
 from studies.outcome import EvaluatedPlan, ShapeOutcome
 
@@ -84,6 +86,7 @@ def make_outcome(
         baseline_strategy="BASIC_ASWT",
         baseline_violations=(),
         best=winner,
+        best_expressible=winner,
         top=(winner,),
         ties_within_1pct=1,
         evaluations=2,
@@ -91,6 +94,10 @@ def make_outcome(
         certificate=None,
         roofline_us=1.0,
     )
+
+
+def resolves(outcome: ShapeOutcome, **changes: Any) -> bool:
+    return judge_gap(outcome, make_spec(**changes), "pipeline").resolved
 
 
 @pytest.mark.parametrize(
@@ -108,15 +115,40 @@ def test_a_gap_must_exceed_twice_the_error_of_the_baselines_class(
     gap_ratio: float, baseline_us: float, resolved: bool
 ) -> None:
     outcome = make_outcome(gap_ratio, baseline_us=baseline_us)
-    assert is_resolved(outcome, make_spec(), "pipeline") is resolved
+    assert resolves(outcome) is resolved
+
+
+def test_the_worse_of_the_two_classes_decides() -> None:
+    short = replace(READ_BOUND, k=512)
+    crossing = make_outcome(0.15, problem=short, baseline_us=16.0)
+    verdict = judge_gap(crossing, make_spec(), "pipeline")
+    assert (verdict.baseline_class, verdict.best_class) == ("read_bound", "small")
+    assert not verdict.resolved, "twice the error of the baseline's class alone is less"
+    assert resolves(make_outcome(0.21, problem=short, baseline_us=16.0))
+    other_way = make_outcome(0.3, baseline=replace(PLAN, template=Template.STREAM_K))
+    assert not resolves(other_way), "the baseline's class has no measured kernel"
+
+
+def test_the_tail_of_the_error_is_a_second_hurdle() -> None:
+    verdicts = [judge_gap(make_outcome(gap), make_spec(), "pipeline") for gap in (0.07, 0.1, 0.21)]
+    assert [verdict.resolved for verdict in verdicts] == [False, True, True]
+    assert [verdict.exceeds_p90 for verdict in verdicts] == [False, False, True]
+
+
+def test_nothing_shorter_than_the_shortest_measured_kernel_is_resolved() -> None:
+    shortest = min(row.duration_us for row in load_measured())
+    assert shortest_measured_us() == shortest
+    assert resolves(make_outcome(0.5, baseline_us=shortest * 1.51))
+    assert not resolves(make_outcome(0.5, baseline_us=shortest * 1.49))
+    assert not resolves(make_outcome(0.5, baseline_us=shortest * 0.9))
 
 
 def test_without_evidence_no_gap_is_resolved() -> None:
     outcome = make_outcome(9.0)
-    assert is_resolved(outcome, make_spec(), "pipeline")
-    assert not is_resolved(outcome, make_spec(), "formula")
-    assert not is_resolved(outcome, make_spec(measured_on="Ascend950DT_9582"), "pipeline")
-    assert not is_resolved(outcome, make_spec(errors={}), "pipeline")
+    assert resolves(outcome)
+    assert not judge_gap(outcome, make_spec(), "formula").resolved
+    assert not resolves(outcome, measured_on="Ascend950DT_9582")
+    assert not resolves(outcome, errors={})
 
 
 @pytest.mark.parametrize("side", ["baseline", "best"])
@@ -124,7 +156,7 @@ def test_without_evidence_no_gap_is_resolved() -> None:
 def test_templates_that_were_not_measured_resolve_nothing(side: str, template: Template) -> None:
     assert template not in measured_templates()
     changes: Any = {side: replace(PLAN, template=template)}
-    assert not is_resolved(make_outcome(9.0, **changes), make_spec(), "pipeline")
+    assert not resolves(make_outcome(9.0, **changes))
 
 
 def test_stream_k_was_measured() -> None:

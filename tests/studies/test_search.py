@@ -1,3 +1,4 @@
+import json
 from dataclasses import replace
 
 import numpy as np
@@ -13,9 +14,12 @@ from hwmodel.plan import KernelPlan, Template, canonical_plan
 from hwmodel.problem import GemmProblem
 from hwmodel.spec import HardwareSpec
 from hwmodel.spec_io import load_hardware
+from hwmodel.vendor_tiling import find_inexpressible_field
 from studies import exhaustive_search, search
+from studies.expressible import find_new_field
 from studies.objective import Objective
 from studies.outcome import ShapeOutcome
+from studies.outcome_json import plan_to_json
 from studies.ranking import order_plans, rank_times
 from studies.sampling_search import BATCH, derive_seed
 from studies.search import Effort, JsonRecord, SearchOptions, search_shape
@@ -79,6 +83,44 @@ def test_exhaustive_finds_what_a_sort_of_all_points_finds(
     assert certificate.restriction == (QUICK_RESTRICTION if options is QUICK else "")
     assert (certificate.space, certificate.evaluator) == ("tiles", "fake")
     assert outcome.history_us == ()
+
+
+@pytest.mark.parametrize("options", [QUICK, EXHAUSTIVE])
+@pytest.mark.parametrize("k", [96, 700])
+def test_the_best_without_a_new_field_is_what_a_filter_finds(
+    lab: Lab, options: SearchOptions, k: int
+) -> None:
+    problem = GemmProblem(m=400, k=k, n=3000)
+    outcome = lab.search(options, problem=problem)
+    assert find_new_field(problem, outcome.best.plan, outcome.baseline.plan) == "window_len"
+    baseline = vendor_plan(problem)
+    space = build_space(problem, SPEC, baseline, quick=options is QUICK)
+    plans = space.plans(np.arange(len(space), dtype=np.int64))
+    rows = [
+        row
+        for row in range(0, len(space))
+        if find_inexpressible_field(problem, plans.plan(row)) is None
+    ]
+    kept = plans.select(np.array(rows))
+    times_us = lab.evaluator.estimate_us(problem, SPEC, kept)
+    first = kept.plan(int(order_plans(kept, rank_times(times_us), baseline)[0]))
+    assert outcome.best_expressible.plan == first
+    assert 0 <= outcome.expressible_gap_ratio < outcome.gap_ratio
+
+
+@pytest.mark.parametrize("options", SAMPLING)
+def test_sampling_looks_among_what_it_evaluated(lab: Lab, options: SearchOptions) -> None:
+    problem = GemmProblem(m=400, k=96, n=3000)
+    journal = MemoryJournal()
+    outcome = lab.search(options, journal, problem=problem)
+    assert find_new_field(problem, outcome.best.plan, outcome.baseline.plan) == "window_len"
+    assert not find_new_field(problem, outcome.best_expressible.plan, outcome.baseline.plan)
+    assert outcome.best.cost.task_duration_us < outcome.best_expressible.cost.task_duration_us
+    assert outcome.expressible_gap_ratio >= 0
+    assert any(
+        record["plan"] == json.loads(json.dumps(plan_to_json(outcome.best_expressible.plan)))
+        for record in journal.records
+    )
 
 
 def test_the_outcome_has_the_vendors_side(lab: Lab) -> None:
@@ -272,6 +314,7 @@ def test_where_there_is_nothing_to_search_the_baseline_is_the_best(
     assert outcome.baseline_strategy == strategy
     assert outcome.best == outcome.baseline
     assert outcome.top == (outcome.baseline,)
+    assert outcome.best_expressible == outcome.baseline
     assert (outcome.gap_ratio, outcome.evaluations, outcome.ties_within_1pct) == (0.0, 1, 1)
     if outcome.certificate is not None:
         assert outcome.certificate.restriction == NO_CUBE_RESTRICTION

@@ -208,16 +208,6 @@ def test_points_are_found_by_their_number_and_back(template: Template) -> None:
         assert space.index_of(replace(plan, base_m=8)) is None
 
 
-@pytest.mark.parametrize("size", [1, 5, 10**9])
-def test_chunks_cover_the_space_in_order(size: int) -> None:
-    problem = GemmProblem(m=61, k=20, n=30)
-    space = build_space(problem, SMALL, any_baseline(problem))
-    chunks = list(space.chunks(size))
-    assert all(1 <= len(chunk) <= size for chunk in chunks)
-    joined = PlanBatch.concatenate(chunks)
-    assert [joined.plan(row) for row in range(len(joined))] == all_plans(space)
-
-
 def test_size_of_the_specifications_example() -> None:
     problem = GemmProblem(m=4096, k=4096, n=4096)
     space = build_space(problem, SPEC, any_baseline(problem))
@@ -290,7 +280,6 @@ def test_vector_kernels_have_an_empty_space_that_says_so() -> None:
     assert space.restriction == NO_CUBE_RESTRICTION
     assert len(space.plans(np.zeros(0, dtype=np.int64))) == 0
     assert space.index_of(decide(problem, SPEC).plan) is None
-    assert list(space.chunks(10)) == []
 
 
 class AreaEvaluator:
