@@ -7,11 +7,9 @@ data-parallel item. A request carries tiling data under the vendor's names and i
 (swizzle.md, "The golden files").
 """
 
-import reprlib
-from collections.abc import Mapping
 from dataclasses import replace
-from typing import TypeVar
 
+from baseline.json_lines import FLAGS, Fields, read_choice, read_int, require, show
 from hwmodel.dtypes import DType, Format, OpImplMode
 from hwmodel.errors import InputError
 from hwmodel.plan import VENDOR_WINDOW_LEN, KernelPlan, L0cOutput, Template
@@ -30,6 +28,8 @@ TEMPLATE_OF_KIND = {
 }
 """Template of each `kind` of request."""
 
+REQUIRED_KEYS = ("kind", "m", "k", "n", "usedCoreNum", "dtype")
+
 MAX_CORES = 65536
 """Most cores of a request: bounds the memory of an answer; real chips have fewer than 100."""
 
@@ -44,11 +44,8 @@ _LAYOUTS = {layout.value: layout for layout in Format}
 _L1_TILED = frozenset({Template.ASWT, Template.A_FULL, Template.B_FULL})
 _PLAIN = frozenset({Template.TO_MULTI_MUL, Template.STREAM_K})
 
-Request = Mapping[str, object]
-Choice = TypeVar("Choice")
 
-
-def parse_request(request: Request) -> WalkParams:
+def parse_request(request: Fields) -> WalkParams:
     """The walk that a request (the `input` object of the specification's swizzle cases) asks for.
 
     Keys that the kind does not use are ignored.
@@ -56,7 +53,8 @@ def parse_request(request: Request) -> WalkParams:
     Raises:
         InputError: a key is missing or wrong, or the tiling data contradict each other.
     """
-    template = _read_choice(request, "kind", TEMPLATE_OF_KIND)
+    require(request, REQUIRED_KEYS)
+    template = read_choice(request, "kind", TEMPLATE_OF_KIND, Template.ASWT)
     problem = _read_problem(request)
     if template is Template.K_EQUAL_ZERO:
         return walk_params(problem, _read_plan(request, template, problem, tile=(1, 1)))
@@ -86,24 +84,24 @@ def parse_request(request: Request) -> WalkParams:
     )
 
 
-def _read_problem(request: Request) -> GemmProblem:
-    dtype = _read_choice(request, "dtype", _DTYPES)
-    is_hf32 = _read_flag(request, "isHf32", default=False)
+def _read_problem(request: Fields) -> GemmProblem:
+    dtype = read_choice(request, "dtype", _DTYPES, DType.BF16)
+    is_hf32 = read_choice(request, "isHf32", FLAGS, False)
     return GemmProblem(
         m=_read_int(request, "m"),
         k=_read_int(request, "k", low=0),
         n=_read_int(request, "n"),
-        trans_a=_read_flag(request, "transA", default=False),
-        trans_b=_read_flag(request, "transB", default=True),
+        trans_a=read_choice(request, "transA", FLAGS, False),
+        trans_b=read_choice(request, "transB", FLAGS, True),
         dtype=dtype,
-        out_dtype=_read_choice(request, "cDtype", _DTYPES, dtype),
-        format_b=_read_choice(request, "layoutB", _LAYOUTS, Format.ND),
+        out_dtype=read_choice(request, "cDtype", _DTYPES, dtype),
+        format_b=read_choice(request, "layoutB", _LAYOUTS, Format.ND),
         op_impl_mode=OpImplMode.HF32 if is_hf32 else OpImplMode.DEFAULT,
     )
 
 
 def _read_plan(
-    request: Request, template: Template, problem: GemmProblem, tile: tuple[int, int]
+    request: Fields, template: Template, problem: GemmProblem, tile: tuple[int, int]
 ) -> KernelPlan:
     """The part of the tiling data that a plan can say, with items of `tile` rows and columns."""
     output = _read_int(request, "l0c2out", ON_THE_FLY, low=0, high=ND_FIXPIPE_1_2)
@@ -125,7 +123,7 @@ def _read_plan(
     )
 
 
-def _read_base_mn(request: Request, problem: GemmProblem) -> int:
+def _read_base_mn(request: Fields, problem: GemmProblem) -> int:
     """TO_MUL's tile; the tile count and the last tile follow from it and must agree."""
     base_mn = _read_int(request, "baseMN")
     tiles, tail = divmod(problem.m * problem.n, base_mn)
@@ -136,45 +134,20 @@ def _read_base_mn(request: Request, problem: GemmProblem) -> int:
     return base_mn
 
 
-def _read_value(request: Request, key: str, default: object) -> object:
-    value = request.get(key, default)
-    if value is None:
-        raise InputError(f"{key}: missing; give it a value")
-    return value
-
-
 def _read_int(
-    request: Request,
+    request: Fields,
     key: str,
     default: int | None = None,
     *,
     low: int = 1,
     high: int = MAX_DIM,
 ) -> int:
-    value = _read_value(request, key, default)
-    if type(value) is not int or not low <= value <= high:
-        raise InputError(f"{key} = {_show(value)}: must be an integer in {low}..{high}")
-    return value
-
-
-def _read_flag(request: Request, key: str, *, default: bool) -> bool:
-    value = _read_value(request, key, default)
-    if not isinstance(value, int) or value not in (0, 1):
-        raise InputError(f"{key} = {_show(value)}: must be 0 or 1")
-    return bool(value)
-
-
-def _read_choice(
-    request: Request, key: str, choices: Mapping[str, Choice], default: Choice | None = None
-) -> Choice:
-    if default is not None and key not in request:
+    """The integer under `key`, which is required where there is no default."""
+    if key not in request:
+        if default is None:
+            raise InputError(f"key {key} is missing; this kind needs it")
         return default
-    value = _read_value(request, key, None)
-    if not isinstance(value, str) or value not in choices:
-        raise InputError(f"{key} = {_show(value)}: must be one of {', '.join(choices)}")
-    return choices[value]
-
-
-def _show(value: object) -> str:
-    """The value on one line, shortened."""
-    return reprlib.repr(value)
+    value = read_int(request, key)
+    if not low <= value <= high:
+        raise InputError(f"{key} = {show(value)}: must be in {low}..{high}")
+    return value

@@ -10,6 +10,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from itertools import chain, islice
 
+from hwmodel.errors import InputError
 from hwmodel.plan import Template
 from hwmodel.walk import AIV_PER_AIC, Schedule, WalkItem
 
@@ -22,6 +23,11 @@ MAX_LISTED_FIXPIPE_RECORDS = 160
 END_ITEMS = 5
 """Items shown from either end of a long work list (same place)."""
 
+MAX_ITEMS = 10_000_000
+"""Most work items of an answer. Each is made and hashed, in about two microseconds, so this bounds
+an answer to about a minute; the longest golden list has 2,688 items, and a product of a
+model's layer some ten thousand."""
+
 _FULL_LOADS = frozenset({Template.A_FULL, Template.B_FULL})
 _ITEM_LINE = "%d:%d,%d,%d,%d,%d,%d,%d,%d,%d\n"
 _SLOT_LINE = "%d:%d\n"
@@ -33,8 +39,17 @@ CoreItems = Callable[[int], Iterator[WalkItem]]
 
 
 def build_record(schedule: Schedule) -> Record:
-    """The `output` object of the schedule, keys in the order of the golden files."""
+    """The `output` object of the schedule, keys in the order of the golden files.
+
+    Raises:
+        InputError: the schedule has more than `MAX_ITEMS` work items.
+    """
     count = schedule.count
+    if count > MAX_ITEMS:
+        raise InputError(
+            f"the schedule has {count} work items: at most {MAX_ITEMS} are listed and hashed; "
+            "give larger tiles or a smaller problem"
+        )
     is_listed = count <= MAX_LISTED_ITEMS
     sha256, _ = _hash_rows(_ITEM_LINE, _label_rows(schedule, schedule.items))
     record: Record = {"blockNum": schedule.block_num, "count": count, "sha256": sha256}

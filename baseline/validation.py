@@ -94,7 +94,7 @@ def _validate_shape(request: TilingRequest) -> None:
             raise RejectedError(
                 "dim_out_of_range",
                 VALIDATE_SHAPE,
-                f"{name} is out of range: it must be in {low}..{MAX_DIM}",
+                f"{name} = {value}: must be in {low}..{MAX_DIM}",
             )
     if has_bias and request.bias_length is not None and request.bias_length != request.n:
         raise RejectedError(

@@ -3,11 +3,10 @@
 import argparse
 import json
 import sys
-from collections.abc import Iterator
-from contextlib import nullcontext
-from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, Final
+from typing import TYPE_CHECKING, Final
 
+from autotune.cli.arguments import add_hardware_arguments
+from autotune.cli.batch import run_batch
 from hwmodel.errors import EXIT_DONE, InputError
 
 if TYPE_CHECKING:
@@ -17,14 +16,10 @@ if TYPE_CHECKING:
 NAME = "baseline"
 HELP = "show the operator's own tiling decision for a GEMM, and the steps that led to it"
 
-_STDIN: Final = "-"
 _NO_BIAS: Final = "none"
 _DTYPES: Final = ("fp16", "bf16", "fp32")
 _MODES: Final = {"default": 0x0, "high-precision": 0x4, "hf32": 0x40}
 _LEVELS: Final = range(4)
-
-_MAX_LINE_BYTES: Final = 2**20
-"""Longest request line read; a longer one is answered as bad input, in constant memory."""
 
 _SHAPE_OPTIONS: Final = (
     "m",
@@ -48,6 +43,24 @@ _SHAPE_OPTIONS: Final = (
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options; None means not given, so that `--batch` can refuse them."""
     shape = parser.add_argument_group("one problem: C[m, n] = A[m, k] @ B[k, n] (+ bias[n])")
+    _add_matrix_arguments(shape)
+    _add_operator_arguments(shape)
+    parser.add_argument(
+        "--batch",
+        metavar="FILE|-",
+        help="answer requests in JSON lines instead, one a line; - reads standard input",
+    )
+    add_hardware_arguments(parser)
+    parser.add_argument("--format", choices=("table", "json"), help="(default: table)")
+    parser.add_argument(
+        "--explain",
+        action="store_true",
+        help="show the steps that led to the decision, and defects of the operator that it meets",
+    )
+
+
+def _add_matrix_arguments(shape: argparse._ArgumentGroup) -> None:
+    """Sizes, storage and types of the matrices."""
     shape.add_argument("--m", type=int, help="rows of A and C")
     shape.add_argument("--k", type=int, help="columns of A, rows of B")
     shape.add_argument("--n", type=int, help="columns of B and C")
@@ -67,6 +80,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--bias", choices=(_NO_BIAS, *_DTYPES), help="type of the bias (default: none)"
     )
     shape.add_argument("--format-b", choices=("ND", "NZ"), help="format of B (default: ND)")
+
+
+def _add_operator_arguments(shape: argparse._ArgumentGroup) -> None:
+    """How the operator is to compute."""
     shape.add_argument(
         "--mode",
         type=_parse_mode,
@@ -87,28 +104,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="the operator's attribute; 128 keeps it off the tensor API (default: 0)",
     )
-    parser.add_argument(
-        "--batch",
-        metavar="FILE|-",
-        help="answer requests in JSON lines instead, one a line; - reads standard input",
-    )
-    parser.add_argument(
-        "--hw", metavar="NAME|FILE", help="chip: a name of `autotune hw list`, a .toml or an .ini"
-    )
-    parser.add_argument(
-        "--hw-base", metavar="NAME", help="chip that gives the figures an .ini file lacks"
-    )
-    parser.add_argument(
-        "--as-950",
-        action="store_true",
-        help="apply the heuristic of the Ascend 950 to another chip's figures",
-    )
-    parser.add_argument("--format", choices=("table", "json"), help="(default: table)")
-    parser.add_argument(
-        "--explain",
-        action="store_true",
-        help="show the steps that led to the decision, and defects of the operator that it meets",
-    )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -123,7 +118,7 @@ def run(args: argparse.Namespace) -> int:
     if args.batch is not None:
         _refuse_shape_options(args)
     spec = load_hardware(args.hw or DEFAULT_HARDWARE, base=args.hw_base)
-    require_dav_3510(spec, args.as_950)
+    require_dav_3510(spec, bool(args.as_950))
     if args.batch is not None:
         return _run_batch(args.batch, spec)
     return _run_single(args, spec)
@@ -154,36 +149,11 @@ def _refuse_shape_options(args: argparse.Namespace) -> None:
 
 
 def _run_batch(name: str, spec: "HardwareSpec") -> int:
-    """Answer every line that is not blank, in order, before the next one is read."""
     from baseline.batch import answer_line
     from baseline.platform import Platform
 
     platform = Platform.from_spec(spec)
-    with _open_batch(name) as stream:
-        for line in _read_lines(stream):
-            if line.strip():
-                sys.stdout.write(answer_line(line, platform) + "\n")
-                if name == _STDIN:
-                    # A program that asks and waits gets each answer when it is ready.
-                    sys.stdout.flush()
-    return EXIT_DONE
-
-
-def _open_batch(name: str) -> "nullcontext[BinaryIO] | BinaryIO":
-    if name == _STDIN:
-        return nullcontext(sys.stdin.buffer)
-    try:
-        return Path(name).open("rb")
-    except OSError as error:
-        raise InputError(f"{name}: {error.strerror}; give a file of JSON lines, or -") from error
-
-
-def _read_lines(stream: BinaryIO) -> Iterator[bytes]:
-    """The lines of the stream; of an overlong one only the beginning, which is no JSON."""
-    while line := stream.readline(_MAX_LINE_BYTES):
-        yield line
-        while len(line) == _MAX_LINE_BYTES and not line.endswith(b"\n"):
-            line = stream.readline(_MAX_LINE_BYTES)
+    return run_batch(name, lambda line: answer_line(line, platform))
 
 
 def _run_single(args: argparse.Namespace, spec: "HardwareSpec") -> int:
@@ -207,10 +177,14 @@ def _build_request(args: argparse.Namespace) -> "TilingRequest":
     """The request that the options describe."""
     from baseline.request import RequestedStrategy, TilingRequest
     from hwmodel.dtypes import DType, Format, OpImplMode
+    from hwmodel.problem import MAX_DIM
 
-    for name in ("m", "k", "n"):
-        if getattr(args, name) is None:
+    for name, low in (("m", 1), ("k", 0), ("n", 1)):
+        value = getattr(args, name)
+        if value is None:
             raise InputError(f"--{name} is missing; give --m, --k and --n, or --batch")
+        if not low <= value <= MAX_DIM:
+            raise InputError(f"--{name} {value}: must be in {low}..{MAX_DIM}")
     dtype = DType(args.dtype or "bf16")
     bias = args.bias or _NO_BIAS
     return TilingRequest(

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from autotune import __main__ as program
-from autotune.cli import baseline
+from baseline import json_lines
 from tests.golden_tilings import load_golden_tilings
 
 SHAPE = ("--m", "4096", "--k", "4096", "--n", "4096")
@@ -120,7 +120,9 @@ def test_modes_by_name_and_number(terminal: Terminal, mode: str) -> None:
     ("argv", "message"),
     [
         ("--m 1 --k 1", "--n is missing"),
-        ("--m 0 --k 1 --n 1", "m is out of range"),
+        ("--m 0 --k 1 --n 1", "--m 0: must be in 1..2147483647"),
+        ("--m 1 --k -1 --n 1", "--k -1: must be in 0..2147483647"),
+        ("--m 1 --k 1 --n 2147483648", "--n 2147483648: must be in 1..2147483647"),
         ("--m 1 --k 0 --n 1 --bias bf16", "k = 0 with a bias"),
         ("--m 1 --k 1 --n 1 --out-dtype fp16", "no such kernel"),
         ("--m x --k 1 --n 1", "invalid int value"),
@@ -134,6 +136,7 @@ def test_modes_by_name_and_number(terminal: Terminal, mode: str) -> None:
         ("--batch - --format json", "--format does not go with --batch"),
         ("--batch no/such/file", "no/such/file: No such file or directory"),
         ("--batch .", ".: Is a directory"),
+        ("--batch=", "--batch: the name is empty"),
     ],
 )
 def test_bad_input_is_one_line_and_exit_2(terminal: Terminal, argv: str, message: str) -> None:
@@ -149,6 +152,27 @@ def test_another_arch_only_when_told(terminal: Terminal) -> None:
     assert "the heuristic of the Ascend 950 applied to a chip of DAV_2201" in out
     _, out, _ = terminal.run(*SHAPE, "--hw", "ascend910b1", "--as-950", "--format", "json")
     assert json.loads(out)["as_950"] is True
+
+
+def test_a_closed_or_unreadable_stream_is_bad_input(
+    terminal: Terminal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.stdin", None)
+    code, _, err = terminal.run("--batch", "-")
+    assert (code, err.count("\n")) == (2, 1)
+    assert "standard input is closed" in err
+
+    class Broken(io.RawIOBase):
+        def readable(self) -> bool:
+            return True
+
+        def readinto(self, _buffer: object) -> int:
+            raise OSError(5, "Input/output error")
+
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BufferedReader(Broken())))
+    code, _, err = terminal.run("--batch", "-")
+    assert (code, err.count("\n")) == (2, 1)
+    assert "-: Input/output error" in err
 
 
 def test_batch_answers_the_golden_file(terminal: Terminal, tmp_path: Path) -> None:
@@ -189,8 +213,8 @@ def test_batch_takes_the_default_platform_from_hw(
 def test_an_overlong_line_is_one_bad_answer(
     terminal: Terminal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(baseline, "_MAX_LINE_BYTES", 100)
-    for filler, count in ((b"x" * 350, 2), (b"y" * 99, 2), (b"z" * 100, 2), (b"z" * 200, 2)):
+    monkeypatch.setattr(json_lines, "MAX_LINE_BYTES", 100)
+    for filler, count in ((b"x" * 350, 2), (b"y" * 99, 2), (b"z" * 100, 2), (b"z" * 202, 2)):
         feed(monkeypatch, filler + b'\n{"id":1,"m":1,"k":1,"n":1}\n')
         _, out, _ = terminal.run("--batch", "-")
         answers = [json.loads(line) for line in out.splitlines()]

@@ -86,15 +86,19 @@ def test_byte_order_mark_and_crlf(run_batch: Run) -> None:
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        (b"nonsense", "no JSON"),
-        (b"\xff\xfe\xfd", "no JSON"),
-        (b"[" * 100_000, "no JSON"),
-        (b'{"id": NaN, "input": {}}', "NaN is no JSON value"),
-        (b"[1, 2]", "no JSON object"),
-        (b'"text"', "no JSON object"),
+        (b"nonsense", "not JSON"),
+        (b"\xff\xfe\xfd", "not JSON"),
+        (b"[" * 100_000, "nested too deep"),
+        (b'{"id": NaN, "input": {}}', "NaN is no number"),
+        (b"[1, 2]", "not a JSON object: [1, 2]"),
+        (b'"text"', 'not a JSON object: "text"'),
         (b"{}", "input: missing"),
         (b'{"input": [1]}', "input: missing or no object"),
-        (b'{"input": {"kind": "aswt"}}', "dtype: missing"),
+        (b'{"input": {"kind": "aswt"}}', "key m is missing"),
+        (b'{"id": 1e999, "input": {}}', "1e999 is out of range"),
+        (b'{"id": 1, "id": 2, "input": {}}', 'key "id" is given twice'),
+        (b'{"input": {"m": 1, "m": 1}}', 'key "m" is given twice'),
+        (b"x" * 3_000_000, "the line is longer than 1048576 bytes"),
     ],
 )
 def test_a_bad_line_is_answered_and_the_next_goes_on(
@@ -112,6 +116,23 @@ def test_a_bad_request_keeps_its_id(run_batch: Run) -> None:
     (answer,) = run_batch(json.dumps({"id": "r", "input": REQUEST | {"m": 0}}).encode())
     assert list(answer) == ["id", "error", "message"]
     assert answer["id"] == "r"
+
+
+def test_answers_are_as_compact_as_the_golden_files(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    line = json.dumps({"id": "a", "input": REQUEST}).encode()
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(line)))
+    assert main(["schedule", "--batch", "-"]) == 0
+    assert capsys.readouterr().out.startswith('{"id":"a","blockNum":4,"count":16,"sha256":"')
+
+
+def test_too_many_items_are_an_answer(run_batch: Run) -> None:
+    huge = REQUEST | {"m": 2**31 - 1, "n": 2**31 - 1}
+    answer, _ = run_batch(b"\n".join(json.dumps({"id": 1, "input": huge}).encode() for _ in "ab"))
+    assert list(answer) == ["id", "error", "message"]
+    assert "4503599627370496" in answer["message"]
+    assert "10000000" in answer["message"]
 
 
 def test_an_empty_batch_has_no_answers(run_batch: Run) -> None:

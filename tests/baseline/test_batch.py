@@ -1,3 +1,4 @@
+import io
 import json
 from typing import Any
 
@@ -6,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from baseline.batch import PLATFORM_KEYS, REQUEST_KEYS, answer_line, build_platform
+from baseline.json_lines import MAX_LINE_BYTES, read_lines
 from tests.baseline.platforms import ASCEND_950PR
 from tests.golden_tilings import load_golden_tilings
 
@@ -108,27 +110,30 @@ def test_optional_keys_that_agree_change_nothing() -> None:
         (b"[" * 100_000, "nested too deep"),
         (b'{"m":NaN,"k":1,"n":1}', "NaN is no number"),
         (b'{"m":1e999,"k":1,"n":1}', "1e999 is out of range"),
-        (b'{"m":' + b"9" * 5000 + b',"k":1,"n":1}', "not JSON"),
-        (b"[1, 2]", "the line is a JSON list"),
-        (b"null", "the line is a JSON NoneType"),
+        (b'{"m":' + b"9" * 5000 + b',"k":1,"n":1}', "value has 5000 digits; give one"),
+        (b"[1, 2]", "not a JSON object: [1, 2]"),
+        (b"null", "not a JSON object: null"),
+        (b'{"m":1,"k":1,"n":1,"m":2}', 'key "m" is given twice'),
+        (b'{"m":1,"k":1,"n":1,"id":{"a":1,"b":2,"a":1}}', 'key "a" is given twice'),
+        (b'{"id":' + b" " * MAX_LINE_BYTES + b"}", "the line is longer than 1048576 bytes"),
         ({}, "key m is missing"),
         ({"m": 1, "k": 1}, "key n is missing"),
         (SHAPE | {"m": 1.0}, "m = 1.0: must be an integer"),
-        (SHAPE | {"m": True}, "m = True: must be an integer"),
-        (SHAPE | {"m": None}, "m = None: must be an integer"),
-        (SHAPE | {"m": "8" * 100}, "m = " + "8" * 40 + "...: must be an integer"),
-        (SHAPE | {"transA": True}, "transA = True: must be one of 0, 1"),
+        (SHAPE | {"m": True}, "m = true: must be an integer"),
+        (SHAPE | {"m": None}, "m = null: must be an integer"),
+        (SHAPE | {"m": "8" * 100}, 'm = "' + "8" * 39 + "...: must be an integer"),
+        (SHAPE | {"transA": True}, "transA = true: must be one of 0, 1"),
         (SHAPE | {"transA": 2}, "transA = 2"),
         (SHAPE | {"transA": 1.0}, "transA = 1.0"),
-        (SHAPE | {"dtypeA": "int8"}, "dtypeA = int8: must be one of fp16, bf16, fp32"),
-        (SHAPE | {"dtypeA": ["fp16"]}, "dtypeA = ['fp16']"),
-        (SHAPE | {"biasDtype": None}, "biasDtype = None: must be one of none, fp16"),
+        (SHAPE | {"dtypeA": "int8"}, 'dtypeA = "int8": must be one of fp16, bf16, fp32'),
+        (SHAPE | {"dtypeA": ["fp16"]}, 'dtypeA = ["fp16"]'),
+        (SHAPE | {"biasDtype": None}, "biasDtype = null: must be one of none, fp16"),
         (SHAPE | {"opImplMode": 1}, "opImplMode = 1: must be one of 0, 4, 64"),
         (SHAPE | {"deterministicLevel": 4}, "deterministicLevel = 4"),
-        (SHAPE | {"forcedStrategy": "aswt"}, "forcedStrategy = aswt: must be one of auto, base"),
-        (SHAPE | {"kB": "8"}, "kB = 8: must be an integer"),
-        (SHAPE | {"transa": 1}, "unknown key transa; did you mean transA?"),
-        (SHAPE | {"zzzzzz": 1}, "unknown key zzzzzz; leave it out"),
+        (SHAPE | {"forcedStrategy": "aswt"}, 'forcedStrategy = "aswt": must be one of auto, base'),
+        (SHAPE | {"kB": "8"}, 'kB = "8": must be an integer'),
+        (SHAPE | {"transa": 1}, 'unknown key "transa"; did you mean transA?'),
+        (SHAPE | {"zzzzzz": 1}, 'unknown key "zzzzzz"; leave it out'),
         (SHAPE | {"aicNum": -1}, "aic_num = -1"),
         (SHAPE | {"l0cSize": 2**60}, "l0c_bytes = 1152921504606846976"),
         (SHAPE | {"l1Size": 1.5}, "l1Size = 1.5: must be an integer"),
@@ -138,6 +143,17 @@ def test_lines_that_are_no_request(line: object, message: str) -> None:
     result = answer(line)
     assert result["error"] == "bad_input"
     assert message in result["message"]
+
+
+@pytest.mark.parametrize("excess", [-1, 0, 1, MAX_LINE_BYTES, MAX_LINE_BYTES + 1])
+@pytest.mark.parametrize("filler", [b"x", b" "])
+def test_a_line_is_read_up_to_its_limit(excess: int, filler: bytes) -> None:
+    line = filler * (MAX_LINE_BYTES - 1 + excess) + b"\n"
+    lines = list(read_lines(io.BytesIO(b"first\n \r\n" + line + b"\nlast")))
+    if filler == b" " and excess <= 0:
+        assert lines == [b"first\n", b"last"]
+    else:
+        assert lines == [b"first\n", line[: MAX_LINE_BYTES + 1], b"last"]
 
 
 def test_nesting_is_answered_at_every_depth() -> None:

@@ -8,8 +8,14 @@ from typing import Any
 import pytest
 
 from baseline.swizzle import MAX_CORES, parse_request
-from baseline.swizzle_record import MAX_LISTED_FIXPIPE_RECORDS, MAX_LISTED_ITEMS, build_record
+from baseline.swizzle_record import (
+    MAX_ITEMS,
+    MAX_LISTED_FIXPIPE_RECORDS,
+    MAX_LISTED_ITEMS,
+    build_record,
+)
 from hwmodel.errors import InputError
+from hwmodel.problem import MAX_DIM
 from hwmodel.walk import build_schedule
 
 GOLDEN = Path(__file__).parents[1] / "golden"
@@ -102,24 +108,24 @@ def test_fixpipe_records_are_listed_up_to_their_limit() -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"kind": "aswt2"}, "kind = 'aswt2': must be one of aswt, "),
+        ({"kind": "aswt2"}, 'kind = "aswt2": must be one of aswt, '),
         ({"kind": ["aswt"]}, "kind = "),
-        ({"kind": None}, "kind: missing"),
-        ({"m": 0}, r"m = 0: must be an integer in 1\.\."),
+        ({"kind": None}, "kind = null: must be one of"),
+        ({"m": 0}, r"m = 0: must be in 1\.\."),
         ({"m": 2.0}, "m = 2.0: must be an integer"),
-        ({"m": True}, "m = True: must be an integer"),
+        ({"m": True}, "m = true: must be an integer"),
         ({"n": 2**31}, "n = 2147483648"),
         ({"k": 0}, "k = 0"),
-        ({"k": -1}, r"k = -1: must be an integer in 0\.\."),
+        ({"k": -1}, r"k = -1: must be in 0\.\."),
         ({"usedCoreNum": MAX_CORES + 1}, "usedCoreNum = 65537"),
-        ({"mL1": None}, "mL1: missing"),
-        ({"mL1": "x" * 500}, "mL1 = 'xxx"),
-        ({"transA": 2}, "transA = 2: must be 0 or 1"),
-        ({"transA": "no"}, "transA = 'no'"),
-        ({"layoutB": "NHWC"}, "layoutB = 'NHWC': must be one of ND, NZ"),
-        ({"dtype": "int8"}, "dtype = 'int8'"),
-        ({"cDtype": "int8"}, "cDtype = 'int8'"),
-        ({"l0c2out": 3}, r"l0c2out = 3: must be an integer in 0\.\.2"),
+        ({"mL1": None}, "mL1 = null: must be an integer"),
+        ({"mL1": "x" * 500}, 'mL1 = "xxx'),
+        ({"transA": 2}, "transA = 2: must be one of 0, 1"),
+        ({"transA": "no"}, 'transA = "no"'),
+        ({"layoutB": "NHWC"}, 'layoutB = "NHWC": must be one of ND, NZ'),
+        ({"dtype": "int8"}, 'dtype = "int8"'),
+        ({"cDtype": "int8"}, 'cDtype = "int8"'),
+        ({"l0c2out": 3}, r"l0c2out = 3: must be in 0\.\.2"),
         ({"mTailCnt": 5}, "m_tail_cnt"),
         ({"mBaseTailSplitCnt": 9, "mTailMain": 16}, "m_base_tail_split_cnt = 9"),
     ],
@@ -130,6 +136,18 @@ def test_wrong_requests_are_named(change: dict[str, Any], message: str) -> None:
     text = str(caught.value)
     assert "\n" not in text
     assert len(text) < 250
+
+
+@pytest.mark.parametrize("key", ["kind", "k", "dtype", "usedCoreNum", "mL1"])
+def test_missing_keys_are_named(key: str) -> None:
+    request = {name: value for name, value in ASWT.items() if name != key}
+    with pytest.raises(InputError, match=f"key {key} is missing"):
+        parse_request(request)
+
+
+def test_a_schedule_too_long_to_hash_is_refused_before_it_is_walked() -> None:
+    with pytest.raises(InputError, match=f"4503599627370496 work items: at most {MAX_ITEMS}"):
+        answer(ASWT | {"m": MAX_DIM, "n": MAX_DIM})
 
 
 @pytest.mark.parametrize("change", [{"tileNum": 4}, {"tailMN": 0}])
