@@ -15,6 +15,7 @@ from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
+from hwmodel.csv_lines import read_lines, show_path
 from hwmodel.dtypes import DType, Format
 from hwmodel.errors import InputError
 from hwmodel.problem import GemmProblem
@@ -117,7 +118,7 @@ def find_shapes_file(name: str) -> ShapesFile:
     if stem in bundled_lists():
         return ShapesFile(path=BUNDLED_DIRECTORY / f"{stem}{SUFFIX}", bundled=True)
     raise InputError(
-        f"{_show_path(path)}: there is no such file; name an existing one or a bundled list"
+        f"{show_path(path)}: there is no such file; name an existing one or a bundled list"
         f" ({', '.join(bundled_lists())})"
     )
 
@@ -131,8 +132,8 @@ def load_shapes(path: Path) -> tuple[ShapeRow, ...]:
     Raises:
         InputError: the file cannot be read or a cell is wrong; file, line and column are named.
     """
-    shown = _show_path(path)
-    records = _iterate_records(shown, _read_lines(path, shown))
+    shown = show_path(path)
+    records = _iterate_records(shown, read_lines(path))
     header_line, header = next(records, (0, []))
     if not header:
         raise InputError(f"{shown}: the file is empty; start it with a header such as m,k,n")
@@ -196,46 +197,6 @@ def _format_cells(row: ShapeRow) -> dict[str, object]:
         "phase": shape_cells.escape_text(row.phase),
         "measured_us": "" if measured is None else shape_cells.format_number(measured),
     }
-
-
-def _show_path(path: Path) -> str:
-    """The path as a message shows it, in one line."""
-    return "".join(char if char.isprintable() else repr(char)[1:-1] for char in str(path))
-
-
-def _read_lines(path: Path, shown: str) -> list[str]:
-    """The physical lines of a UTF-8 file without its byte order mark; LF, CRLF and CR end them.
-
-    Raises:
-        InputError: missing, a directory, unreadable, binary or not UTF-8.
-    """
-    try:
-        data = path.read_bytes()
-    except FileNotFoundError:
-        raise InputError(f"{shown}: there is no such file; check the path") from None
-    except IsADirectoryError:
-        raise InputError(f"{shown}: this is a directory; name a CSV file in it") from None
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        raise InputError(f"{shown}: cannot be read ({reason}); check the path") from None
-    if b"\0" in data:
-        line = _count_lines(data[: data.index(b"\0")])
-        raise InputError(
-            f"{shown}, line {line}: binary data (a NUL byte); save the table as CSV in UTF-8"
-        )
-    try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = _count_lines(error.object[: error.start])
-        raise InputError(
-            f"{shown}, line {line}: not UTF-8 text; save the table as CSV in UTF-8"
-        ) from None
-    return text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
-
-
-def _count_lines(data: bytes) -> int:
-    """Number (from 1) of the line that `data` ends in."""
-    return data.replace(b"\r\n", b"\n").replace(b"\r", b"\n").count(b"\n") + 1
 
 
 def _iterate_records(shown: str, lines: Sequence[str]) -> Iterator[tuple[int, list[str]]]:

@@ -33,6 +33,9 @@ TIME_DIGITS = 3
 
 PERCENT = 100
 
+KEPT_BACK = "kept back"
+"""Name of the line that pools the locked rows."""
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the subcommand's options."""
@@ -98,7 +101,10 @@ def count_differing_plans(rows: "Sequence[MeasuredRow]", spec: "HardwareSpec") -
 
 
 def build_document(report: "ErrorReport", differing: int) -> dict[str, object]:
-    """The JSON answer; errors are ratios, `row` counts the file's rows from 0."""
+    """The JSON answer; errors are ratios, `row` counts the file's rows from 0.
+
+    `kept_back` pools the bundled rows that no constant is fitted to; they are never among `worst`.
+    """
 
     def class_entry(error: "ClassError") -> dict[str, object]:
         return {
@@ -116,6 +122,7 @@ def build_document(report: "ErrorReport", differing: int) -> dict[str, object]:
         "bias": round(report.bias, ERROR_DIGITS),
         "spearman": round(report.spearman, ERROR_DIGITS),
         "classes": {name.value: class_entry(error) for name, error in report.classes.items()},
+        "kept_back": None if report.kept_back is None else class_entry(report.kept_back),
         "plans_differing_from_baseline": differing,
         "worst": [
             {
@@ -138,6 +145,9 @@ def format_tables(report: "ErrorReport", differing: int, calibration: "Calibrati
         (name.value, error.n, error.median_ape, error.p90_ape)
         for name, error in report.classes.items()
     ]
+    kept_back = report.kept_back
+    if kept_back is not None:
+        classes.append((KEPT_BACK, kept_back.n, kept_back.median_ape, kept_back.p90_ape))
     errors = tabulate(
         [(name, n, median * PERCENT, p90 * PERCENT) for name, n, median, p90 in classes],
         headers=("class", "rows", "median error %", "90th percentile %"),
@@ -164,6 +174,11 @@ def format_tables(report: "ErrorReport", differing: int, calibration: "Calibrati
         f"rank correlation {report.spearman:.4f}\n"
         f"{differing} of {len(report.rows)} rows ran another plan than today's heuristic chooses"
     )
+    if kept_back is not None:
+        summary += (
+            f"\n{KEPT_BACK}: rows kept out of every fit; they are judged only together, so none "
+            "of them is listed below"
+        )
     parts = [errors, summary, *_describe_fit(calibration), worst]
     return "\n\n".join(parts) + "\n"
 

@@ -66,9 +66,20 @@ class ErrorReport:
     spearman: float
     classes: Mapping[ErrorClass, ClassError]
 
+    @property
+    def open_rows(self) -> tuple[RowError, ...]:
+        """The rows that may be shown one by one: all but the locked ones."""
+        return tuple(error for error in self.rows if not error.row.locked)
+
+    @property
+    def kept_back(self) -> ClassError | None:
+        """The locked rows, pooled, as only that keeps them a test; None when there are none."""
+        apes = [error.ape for error in self.rows if error.row.locked]
+        return compute_class_error(apes) if apes else None
+
     def worst(self, count: int) -> tuple[RowError, ...]:
-        """The `count` rows with the greatest errors, greatest first."""
-        ordered = sorted(self.rows, key=lambda row: (-row.ape, row.row.index))
+        """The `count` open rows with the greatest errors, greatest first."""
+        ordered = sorted(self.open_rows, key=lambda row: (-row.ape, row.row.index))
         return tuple(ordered[:count])
 
 

@@ -4,8 +4,8 @@ The bundled file holds 99 kernels timed on an Ascend950PR_9589 (bf16, A and B no
 no bias), by an earlier release of the operator; the plan columns are therefore the only plan an
 evaluator may use. Source: the specification (hardware.md, "Measured kernels").
 
-A quarter of the (k, n) groups is locked: no constant is fitted to those rows, and they are judged
-pooled.
+A quarter of the bundled (k, n) groups is locked: no constant is fitted to those rows, and they are
+judged pooled, never one by one. Rows of another file are nobody's to keep back.
 """
 
 import csv
@@ -14,14 +14,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from importlib import resources
-from math import isfinite
 from pathlib import Path
 from typing import TypeVar
 
+from hwmodel.csv_lines import read_lines, show_path
 from hwmodel.dtypes import DType, Format, OpImplMode
 from hwmodel.errors import InputError
 from hwmodel.plan import KernelPlan, Template
-from hwmodel.problem import GemmProblem
+from hwmodel.problem import MAX_DIM, GemmProblem
 from hwmodel.vendor_tiling import plan_from_tiling_data, to_vendor_names
 
 BUNDLED_FILE = "ascend950pr_matmul.csv"
@@ -54,8 +54,17 @@ INTEGER_COLUMNS = (
 )
 """Columns that hold a non-negative integer."""
 
+LEAST_DURATION_US = 0.01
+"""Shortest time that a row may state: a hundredth of a kernel launch, so surely a wrong unit."""
+
+MOST_DURATION_US = 3.6e9
+"""Longest time that a row may state: an hour."""
+
 COLUMNS = (*INTEGER_COLUMNS, "dtype", "format_b", "kernel", "duration_us")
 """Every column that a file of measurements must have, in any order."""
+
+MAX_SHOWN_CHARS = 40
+"""A message quotes at most this much of a cell, so that it stays one readable line."""
 
 MEASURED_KERNELS = (Template.ASWT, Template.A_FULL, Template.B_FULL, Template.STREAM_K)
 """Kernels that a row may name: those whose tiling data a plan can be read from."""
@@ -70,7 +79,7 @@ class MeasuredRow:
         problem: the GEMM.
         plan: the tiling that ran.
         duration_us: measured time, microseconds.
-        locked: belongs to the quarter that no constant is fitted to.
+        locked: belongs to the quarter of the bundled rows that no constant is fitted to.
     """
 
     index: int
@@ -108,34 +117,73 @@ def load_measured(path: Path | None = None) -> tuple[MeasuredRow, ...]:
         InputError: the file cannot be read, lacks a column, or a value is wrong; names file, line
         and column.
     """
-    if path is None:
-        source = resources.files("hwmodel.validation").joinpath(BUNDLED_FILE)
-        return _parse(source.read_text(encoding="utf-8"), BUNDLED_FILE)
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: cannot be read ({error}); give a CSV file") from error
-    return _parse(text, str(path))
+    if path is not None:
+        return _parse(read_lines(path), show_path(path), keeps_back=False)
+    source = resources.files("hwmodel.validation").joinpath(BUNDLED_FILE)
+    lines = source.read_text(encoding="utf-8").splitlines()
+    return _parse(lines, BUNDLED_FILE, keeps_back=True)
 
 
-def _parse(text: str, name: str) -> tuple[MeasuredRow, ...]:
-    """Rows of the CSV text; `name` stands for the file in messages."""
-    reader = csv.DictReader(text.splitlines(), restval="")
-    missing = [column for column in COLUMNS if column not in (reader.fieldnames or ())]
-    if missing:
-        raise InputError(f"{name}, line 1: column {missing[0]} is missing; add it to the header")
+def _parse(lines: Sequence[str], name: str, *, keeps_back: bool) -> tuple[MeasuredRow, ...]:
+    """Rows of the CSV lines.
+
+    Args:
+        lines: the file.
+        name: stands for the file in messages.
+        keeps_back: the quarter of the groups is locked.
+    """
+    if not any(line.strip() for line in lines):
+        raise InputError(
+            f"{name}: the file is empty; start it with a header of the columns"
+            f" {', '.join(COLUMNS)}"
+        )
+    reader = csv.DictReader(lines, restval="", strict=True)
     rows: list[MeasuredRow] = []
-    for fields in reader:
-        where = f"{name}, line {reader.line_num}"
-        try:
-            rows.append(_parse_row(fields, len(rows)))
-        except _CellError as error:
-            raise InputError(f"{where}, column {error.column}: {error}") from None
-        except InputError as error:
-            raise InputError(f"{where}: {error}") from None
+    try:
+        _check_header(name, reader.fieldnames or ())
+        for fields in reader:
+            where = f"{name}, line {reader.line_num}"
+            rows.append(_parse_line(where, fields, len(rows), keeps_back=keeps_back))
+    except csv.Error as error:
+        raise InputError(
+            f"{name}, line {reader.reader.line_num}: this is no CSV ({error}); save the table as CSV"
+        ) from None
     if not rows:
         raise InputError(f"{name}: holds no rows; add at least one measured kernel")
     return tuple(rows)
+
+
+def _check_header(name: str, header: Sequence[str]) -> None:
+    """Check that no column is missing.
+
+    Raises:
+        InputError: one is.
+    """
+    missing = [column for column in COLUMNS if column not in header]
+    if missing:
+        raise InputError(f"{name}, line 1: column {missing[0]} is missing; add it to the header")
+
+
+def _parse_line(
+    where: str, fields: Mapping[str | None, str], index: int, *, keeps_back: bool
+) -> MeasuredRow:
+    """One row of the file; `where` names file and line in messages.
+
+    Raises:
+        InputError: it cannot be used.
+    """
+    if None in fields:  # that is where DictReader puts what has no column
+        raise InputError(
+            f"{where}: more cells than the header names columns; remove the surplus or quote text"
+            " that holds commas"
+        )
+    cells = {column: text for column, text in fields.items() if column is not None}
+    try:
+        return _parse_row(cells, index, keeps_back=keeps_back)
+    except _CellError as error:
+        raise InputError(f"{where}, column {error.column}: {error}") from None
+    except InputError as error:
+        raise InputError(f"{where}: {error}") from None
 
 
 class _CellError(Exception):
@@ -149,36 +197,49 @@ class _CellError(Exception):
 _Choice = TypeVar("_Choice", bound=StrEnum)
 
 
+def _quote(text: str) -> str:
+    """The cell in quotes for a message, cut when it is long."""
+    return repr(text if len(text) <= MAX_SHOWN_CHARS else text[:MAX_SHOWN_CHARS] + "...")
+
+
 def _parse_choice(fields: Mapping[str, str], column: str, choices: Sequence[_Choice]) -> _Choice:
     """The member that the cell names."""
     for choice in choices:
         if fields[column] == choice.value:
             return choice
     allowed = ", ".join(choice.value for choice in choices)
-    raise _CellError(column, f"'{fields[column]}' is none of {allowed}")
+    raise _CellError(column, f"{_quote(fields[column])} is none of {allowed}")
 
 
 def _parse_integer(fields: Mapping[str, str], column: str) -> int:
     """The cell as a non-negative integer."""
     text = fields[column].strip()
     if not (text.isascii() and text.isdigit()):
-        raise _CellError(column, f"'{text}' is not a non-negative integer")
+        raise _CellError(column, f"{_quote(text)} is not a non-negative integer")
+    # The number of digits goes first: Python refuses to convert texts of thousands of digits.
+    if len(text.lstrip("0")) > len(str(MAX_DIM)) or int(text) > MAX_DIM:
+        raise _CellError(column, f"{_quote(text)} is out of range; it must be at most {MAX_DIM}")
     return int(text)
 
 
 def _parse_duration(fields: Mapping[str, str]) -> float:
-    """The measured time as a positive finite number."""
+    """The measured time, within what a kernel can take."""
     text = fields["duration_us"].strip()
     try:
         value = float(text)
     except ValueError:
-        value = 0.0
-    if not (isfinite(value) and value > 0):
-        raise _CellError("duration_us", f"'{text}' is not a positive number of microseconds")
+        message = f"{_quote(text)} is not a number of microseconds"
+        raise _CellError("duration_us", message) from None
+    if not LEAST_DURATION_US <= value <= MOST_DURATION_US:
+        raise _CellError(
+            "duration_us",
+            f"{_quote(text)} is not between {LEAST_DURATION_US} us and an hour"
+            f" ({MOST_DURATION_US:.0f} us); the unit is microseconds",
+        )
     return value
 
 
-def _parse_row(fields: Mapping[str, str], index: int) -> MeasuredRow:
+def _parse_row(fields: Mapping[str, str], index: int, *, keeps_back: bool) -> MeasuredRow:
     """One row of the file."""
     cells = {column: _parse_integer(fields, column) for column in INTEGER_COLUMNS}
     for column in ("base_m", "base_n", "base_k", "k_l1", "used_core_num"):
@@ -202,5 +263,5 @@ def _parse_row(fields: Mapping[str, str], index: int) -> MeasuredRow:
         problem=problem,
         plan=plan_from_tiling_data(problem, template, to_vendor_names(cells)),
         duration_us=_parse_duration(fields),
-        locked=is_locked_group(problem.k, problem.n),
+        locked=keeps_back and is_locked_group(problem.k, problem.n),
     )

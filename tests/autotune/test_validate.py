@@ -8,6 +8,7 @@ import pytest
 from autotune.__main__ import main
 from autotune.cli.validate import EVALUATORS
 from hwmodel.cost.evaluators import EVALUATOR_NAMES
+from hwmodel.validation.measured import load_measured
 from tests.hwmodel.validation.test_measured import write_csv
 
 KEYS = [
@@ -19,6 +20,7 @@ KEYS = [
     "bias",
     "spearman",
     "classes",
+    "kept_back",
     "plans_differing_from_baseline",
     "worst",
 ]
@@ -34,6 +36,9 @@ def test_json_of_the_formula(capsys: pytest.CaptureFixture[str]) -> None:
     assert document["plans_differing_from_baseline"] == 19
     apes = [row["ape"] for row in document["worst"]]
     assert apes == sorted(apes, reverse=True)
+    locked = {row.index for row in load_measured() if row.locked}
+    assert document["kept_back"]["n"] == len(locked) == 31
+    assert not locked & {row["row"] for row in document["worst"]}
     assert set(document["worst"][0]) == {"row", "predicted_us", "measured_us", "ape"}
 
 
@@ -43,6 +48,9 @@ def test_table_of_the_pipeline(capsys: pytest.CaptureFixture[str]) -> None:
     assert "cross-validated" in output
     assert "19 of 99 rows" in output
     assert "output_heavy" in output
+    assert output.count("kept back") == 2
+    kept_back = next(line for line in output.splitlines() if line.startswith("kept back "))
+    assert kept_back.split()[2] == "31"
 
 
 def test_table_of_the_formula_claims_no_fit(capsys: pytest.CaptureFixture[str]) -> None:
@@ -57,6 +65,18 @@ def test_own_file_on_another_chip(tmp_path: Path, capsys: pytest.CaptureFixture[
     document = json.loads(capsys.readouterr().out)
     assert document["rows"] == 1
     assert list(document["classes"]) == ["stream_k"]
+    assert document["kept_back"] is None
+
+
+def test_all_rows_of_ones_own_file_are_listed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    k, n = next(row for row in load_measured() if row.locked).group
+    path = write_csv(tmp_path / "own.csv", k=str(k), n=str(n))
+    assert main(["validate", "--measured", str(path), "--format", "json"]) == 0
+    assert [row["row"] for row in json.loads(capsys.readouterr().out)["worst"]] == [0]
+    assert main(["validate", "--measured", str(path)]) == 0
+    assert "kept back" not in capsys.readouterr().out
 
 
 def test_a_request_that_is_rejected_today_counts_as_differing(

@@ -96,8 +96,14 @@ def test_a_file_of_ones_own(tmp_path: Path) -> None:
         ("base_k", "0", "line 2, column base_k: is 0"),
         ("dtype", "int8", "line 2, column dtype: 'int8' is none of"),
         ("kernel", "vector", "line 2, column kernel: 'vector' is none of"),
-        ("duration_us", "soon", "line 2, column duration_us: 'soon' is not a positive number"),
-        ("duration_us", "nan", "column duration_us"),
+        ("duration_us", "soon", "line 2, column duration_us: 'soon' is not a number"),
+        ("duration_us", "nan", "column duration_us: 'nan' is not between 0.01 us and an hour"),
+        ("duration_us", "0.0099", "column duration_us: '0.0099' is not between"),
+        ("duration_us", "3.6001e9", "column duration_us: '3.6001e9' is not between"),
+        ("duration_us", "inf", "column duration_us: 'inf' is not between"),
+        ("duration_us", "-1", "column duration_us: '-1' is not between"),
+        ("m", "2147483648", "column m: '2147483648' is out of range; it must be at most"),
+        ("m", "9" * 5000, f"column m: '{'9' * 40}...' is out of range"),
         ("duration_us", "", "column duration_us"),
         ("n", "", "column n"),
     ],
@@ -123,10 +129,46 @@ def test_a_file_without_rows_is_an_error(tmp_path: Path) -> None:
         load_measured(path)
 
 
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "own.csv: the file is empty; start it with a header of the columns m, k, n"),
+        (b"\n \r\n", "own.csv: the file is empty"),
+        (b"m,k\n\x00", "own.csv, line 2: binary data"),
+        (b"m,k\r\n1,2\r\n\xff", "own.csv, line 3: not UTF-8 text"),
+        (b'm,"k\n', "own.csv, line 2: this is no CSV"),
+    ],
+)
+def test_a_file_that_is_no_table_is_named(tmp_path: Path, content: bytes, message: str) -> None:
+    path = tmp_path / "own.csv"
+    path.write_bytes(content)
+    with pytest.raises(InputError, match=message) as caught:
+        load_measured(path)
+    assert "\n" not in str(caught.value)
+
+
 def test_an_unreadable_file_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"none\.csv: cannot be read"):
+    with pytest.raises(InputError, match=r"none\.csv: there is no such file"):
         load_measured(tmp_path / "none.csv")
-    binary = tmp_path / "binary.csv"
-    binary.write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(InputError, match="cannot be read"):
-        load_measured(binary)
+    with pytest.raises(InputError, match="this is a directory; name a CSV file in it"):
+        load_measured(tmp_path)
+
+
+def test_surplus_cells_are_refused(tmp_path: Path) -> None:
+    path = write_csv(tmp_path / "own.csv", duration_us="13,244")
+    with pytest.raises(InputError, match="line 2: more cells than the header names columns"):
+        load_measured(path)
+
+
+def test_the_shortest_and_the_longest_time_are_taken(tmp_path: Path) -> None:
+    for text in ("0.01", "3.6e9"):
+        (row,) = load_measured(write_csv(tmp_path / "own.csv", duration_us=text))
+        assert row.duration_us == float(text)
+
+
+def test_only_bundled_rows_are_locked(tmp_path: Path) -> None:
+    locked = next(row for row in load_measured() if row.locked)
+    k, n = locked.group
+    assert is_locked_group(k, n)
+    (row,) = load_measured(write_csv(tmp_path / "own.csv", k=str(k), n=str(n)))
+    assert not row.locked
