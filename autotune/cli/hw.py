@@ -5,7 +5,7 @@ import json
 import sys
 from typing import TYPE_CHECKING
 
-from hwmodel.errors import EXIT_BAD_INPUT, EXIT_DONE, AutotuneError
+from hwmodel.errors import EXIT_BAD_INPUT, EXIT_DONE, AutotuneError, InputError
 
 if TYPE_CHECKING:
     from hwmodel.spec import HardwareSpec
@@ -52,7 +52,8 @@ def run(args: argparse.Namespace) -> int:
     """Carry out the action; the exit code is 2 when a checked file is not valid.
 
     Raises:
-        HardwareSpecError: unknown name or a wrong hardware file (`show`).
+        InputError: unknown name or a wrong hardware file (`show`), or a `--hw-base` that is
+            unknown or completes nothing (`check`).
     """
     if args.action == "list":
         return _run_list(args.format)
@@ -196,17 +197,27 @@ def _find_unit(path: str) -> str:
 def _run_check(paths: list[str], base: str | None) -> int:
     from hwmodel.spec_io import load_hardware
 
+    if base is not None:
+        if not any(map(_is_ini, paths)):
+            raise InputError(
+                f"--hw-base {base}: completes platform .ini files, and none is to be checked; "
+                "leave it out"
+            )
+        load_hardware(base)
     code = EXIT_DONE
     for path in paths:
-        is_ini = path.lower().endswith(".ini")
         try:
-            spec = load_hardware(path, base=base if is_ini else None)
+            spec = load_hardware(path, base=base if _is_ini(path) else None)
         except AutotuneError as error:
             print(f"autotune hw: {error}", file=sys.stderr)  # noqa: T201
             code = EXIT_BAD_INPUT
             continue
         _write(f"{path}: valid: {spec.name}, {spec.npu_arch}, {len(spec.provenance)} figures")
     return code
+
+
+def _is_ini(path: str) -> bool:
+    return path.lower().endswith(".ini")
 
 
 def _write_json(document: object) -> None:

@@ -7,7 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hwmodel.errors import EXIT_DONE, InputError, RunDirectoryError
+from autotune.cli.arguments import add_hardware_arguments, parse_directory
+from hwmodel.errors import EXIT_DONE, EXIT_NO_LEGAL_PLAN, InputError, RunDirectoryError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -33,18 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options; None means not given, so that `--resume` can fill in the run's own."""
     question = parser.add_argument_group("the question")
     question.add_argument("--shapes", metavar="FILE", help="CSV of shapes, or a bundled list")
-    question.add_argument(
-        "--hw", metavar="NAME|FILE", help="chip: a name of `autotune hw list`, a .toml or an .ini"
-    )
-    question.add_argument(
-        "--hw-base", metavar="NAME", help="chip that gives the figures an .ini file lacks"
-    )
-    question.add_argument(
-        "--as-950",
-        action="store_true",
-        default=None,
-        help="apply the heuristic of the Ascend 950 to another chip's figures",
-    )
+    add_hardware_arguments(question)
     question.add_argument("--study", choices=STUDIES, help="what is searched (default: tiles)")
     question.add_argument(
         "--strategy", choices=STRATEGIES, help="how it is searched (default: exhaustive)"
@@ -64,8 +54,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     work = parser.add_argument_group("the work")
     work.add_argument("--jobs", type=int, metavar="N", help="processes (default: all cores)")
     place = work.add_mutually_exclusive_group()
-    place.add_argument("--out", type=Path, metavar="DIR", help="run directory (default: in runs/)")
-    place.add_argument("--resume", type=Path, metavar="DIR", help="continue the run in DIR")
+    place.add_argument(
+        "--out", type=parse_directory, metavar="DIR", help="run directory (default: in runs/)"
+    )
+    place.add_argument(
+        "--resume", type=parse_directory, metavar="DIR", help="continue the run in DIR"
+    )
     work.add_argument(
         "--new", action="store_true", help="start afresh although an interrupted run would fit"
     )
@@ -76,6 +70,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Answer the question, or the part of it that an interrupted run left.
+
+    The exit code is that of "no legal plan" when no shape at all could be compared.
 
     Raises:
         InputError: wrong options, shapes, hardware or run directory.
@@ -99,10 +95,12 @@ def run(args: argparse.Namespace) -> int:
     else:
         jobs = joblib.cpu_count() if args.jobs is None else args.jobs
         rows = execute_study(directory, inputs, jobs=jobs, stream=sys.stderr)
-    _show(rows, args.format)
-    _say(format_summary(rows, options.evaluator, inputs.spec))
-    _say(f"run directory {directory.path}; report {directory.path / REPORT_NAME}")
-    return EXIT_DONE
+    try:
+        _show(rows, args.format)
+    finally:  # the answer is in the run directory even where stdout takes nothing
+        _say(format_summary(rows, options.evaluator, inputs.spec))
+        _say(f"run directory {directory.path}; report {directory.path / REPORT_NAME}")
+    return EXIT_DONE if any(row.compared for row in rows) else EXIT_NO_LEGAL_PLAN
 
 
 def _check_options(args: argparse.Namespace) -> None:
@@ -117,6 +115,8 @@ def _check_options(args: argparse.Namespace) -> None:
             raise InputError(f"--{option} {value}: must be {least} or more")
     if args.shapes is None and args.resume is None:
         raise InputError("--shapes FILE is missing (or --resume DIR to continue a run)")
+    if args.shapes == "":
+        raise InputError("--shapes: the name is empty; give a file or a bundled list")
     if args.new and args.resume is not None:
         raise InputError("--new and --resume contradict each other; leave one out")
     if args.hw_base is not None and args.hw is None:
@@ -128,6 +128,7 @@ def _resolve_options(args: argparse.Namespace) -> "ResolvedOptions":
 
     Raises:
         RunDirectoryError: there is no run to resume.
+        InputError: --trials without a strategy that samples.
     """
     from autotune.run_inputs import ResolvedOptions
     from autotune.runs import open_run
@@ -147,7 +148,10 @@ def _resolve_options(args: argparse.Namespace) -> "ResolvedOptions":
         fixed = {"hw": DEFAULT_HARDWARE, "as_950": False, "effort": plain.effort.value}
         options = ResolvedOptions(**{**defaults, **fixed, **given})
     if args.trials is not None and options.strategy == "exhaustive":
-        _say("--trials has no effect: the exhaustive strategy covers the whole space")
+        raise InputError(
+            "--trials: the exhaustive strategy covers the whole space; leave it out, or name a "
+            "sampling strategy with --strategy"
+        )
     return options
 
 
@@ -176,10 +180,9 @@ def _load_inputs(
     Raises:
         InputError: shapes or hardware cannot be used.
     """
-    from hwmodel.cost.evaluators import select_evaluator
-
     from autotune.run_inputs import RunInputs
     from autotune.runs import HARDWARE_NAME
+    from hwmodel.cost.evaluators import select_evaluator
     from hwmodel.spec_io import load_hardware, require_dav_3510
     from studies.search import Effort, SearchOptions
     from studies.shape_rows import load_shapes
@@ -240,7 +243,7 @@ def _select_run(
 def _show(rows: "Sequence[ResultRow]", form: str) -> None:
     """Print the answer; what the terminal cannot encode is escaped."""
     from autotune.results_io import format_results_csv, format_results_json
-    from autotune.study_table import format_table
+    from autotune.study_table import describe_marks, format_table
 
     formats = {
         "table": format_table,
@@ -251,6 +254,9 @@ def _show(rows: "Sequence[ResultRow]", form: str) -> None:
     encoding = sys.stdout.encoding or "utf-8"
     sys.stdout.write(text.encode(encoding, "backslashreplace").decode(encoding))
     sys.stdout.flush()
+    if form == "table":
+        for line in describe_marks(rows):
+            _say(line)
 
 
 def _say(message: str) -> None:
