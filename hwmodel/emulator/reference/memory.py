@@ -1,0 +1,193 @@
+"""Memory: the L2 cache's objects, and the two resources that all cores share.
+
+Source: docs/emulator.md, section 3, "L2 eviction and write-back" and "Shared resources".
+"""
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from hwmodel.emulator.constants import (
+    GRAINS_PER_BYTE,
+    SHARE_ONE,
+    WRITE_BACK_SHARES,
+    WRITE_BACK_SLACK_BYTES,
+)
+from hwmodel.emulator.reference.slabs import ObjectName
+from hwmodel.integers import ceil_div
+
+
+class State(StrEnum):
+    """Of an L2 object; one that is not in the cache's table is absent."""
+
+    IN_FLIGHT = "in_flight"
+    RESIDENT = "resident"
+    EVICTED_IN_FLIGHT = "evicted_in_flight"
+
+
+@dataclass(slots=True, kw_only=True)
+class CacheObject:
+    """One object that is not absent."""
+
+    state: State
+    size_bytes: int
+    is_dirty: bool = False
+
+
+@dataclass(slots=True, kw_only=True)
+class L2Cache:
+    """Objects by name, and the list of those that take room, newest first."""
+
+    capacity_bytes: int
+    objects: dict[ObjectName, CacheObject] = field(default_factory=dict)
+    newest_first: list[ObjectName] = field(default_factory=list)
+
+    def state(self, name: ObjectName) -> State | None:
+        """State of an object, None when it is absent."""
+        found = self.objects.get(name)
+        return None if found is None else found.state
+
+    def touch(self, name: ObjectName) -> None:
+        """Move a resident object to the front."""
+        self.newest_first.remove(name)
+        self.newest_first.insert(0, name)
+
+    def begin_load(self, name: ObjectName, size_bytes: int) -> int:
+        """An absent object is being loaded; returns the dirty bytes evicted for it."""
+        self.objects[name] = CacheObject(state=State.IN_FLIGHT, size_bytes=size_bytes)
+        self.newest_first.insert(0, name)
+        return self._evict()
+
+    def end_load(self, name: ObjectName) -> None:
+        """The leader of an object in flight is complete."""
+        if self.objects[name].state is State.IN_FLIGHT:
+            self.objects[name].state = State.RESIDENT
+        else:
+            del self.objects[name]
+
+    def write(self, name: ObjectName, size_bytes: int) -> int:
+        """Write a part of C's object `name`; returns the dirty bytes evicted for it."""
+        if name in self.objects:
+            self.objects[name].size_bytes += size_bytes
+            self.touch(name)
+        else:
+            self.objects[name] = CacheObject(
+                state=State.RESIDENT, size_bytes=size_bytes, is_dirty=True
+            )
+            self.newest_first.insert(0, name)
+        return self._evict()
+
+    def _evict(self) -> int:
+        dirty_bytes = 0
+        while len(self.newest_first) > 1 and self._used_bytes() > self.capacity_bytes:
+            name = self.newest_first.pop()
+            oldest = self.objects[name]
+            if oldest.is_dirty:
+                dirty_bytes += oldest.size_bytes
+            if oldest.state is State.IN_FLIGHT:
+                oldest.state = State.EVICTED_IN_FLIGHT
+            else:
+                del self.objects[name]
+        return dirty_bytes
+
+    def _used_bytes(self) -> int:
+        return sum(self.objects[name].size_bytes for name in self.newest_first)
+
+
+@dataclass(slots=True, kw_only=True)
+class SharedResource:
+    """HBM or L2: a virtual clock, and the targets of the channels that hold a share.
+
+    Attributes:
+        grains: rate in grains a tick.
+        clock: V, in grains.
+        targets: clock at which a channel's share is served, by the channel's number.
+    """
+
+    grains: int
+    clock: int = 0
+    targets: dict[int, int] = field(default_factory=dict)
+
+    def shares(self) -> int:
+        """Shares that the rate is divided by, n."""
+        return len(self.targets)
+
+    def advance(self, elapsed_ticks: int) -> None:
+        """Move the clock on."""
+        if self.shares():
+            self.clock += elapsed_ticks * self.grains // self.shares()
+
+    def add(self, channel: int, size_bytes: int) -> None:
+        """Give a channel a share until `size_bytes` have been served."""
+        self.targets[channel] = self.clock + size_bytes * GRAINS_PER_BYTE
+
+    def pop_served(self) -> list[int]:
+        """Release the served shares; returns their channels in ascending order."""
+        served = sorted(at for at, target in self.targets.items() if target <= self.clock)
+        for channel in served:
+            del self.targets[channel]
+        return served
+
+    def aims(self) -> list[int]:
+        """Clock values at which something happens."""
+        return list(self.targets.values())
+
+    def foresee(self, now: int) -> int | None:
+        """Time of the next aim if nothing changes before, None without one."""
+        aims = self.aims()
+        if not aims:
+            return None
+        return now + ceil_div((min(aims) - self.clock) * self.shares(), self.grains)
+
+
+@dataclass(slots=True, kw_only=True)
+class Hbm(SharedResource):
+    """The HBM, with the write-back of evicted dirty bytes in the background.
+
+    Attributes:
+        write_cost_f: HBM time of a byte written over that of a byte read.
+        write_back_until: clock at which the write-back ends.
+        is_writing_back: the write-back is active.
+        watches: clock value that a channel waits for, by the channel's number.
+        written_bytes: dirty bytes written back so far.
+    """
+
+    write_cost_f: int
+    write_back_until: int = 0
+    is_writing_back: bool = False
+    watches: dict[int, int] = field(default_factory=dict)
+    written_bytes: int = 0
+
+    def shares(self) -> int:
+        """Shares of the channels and of the write-back."""
+        return len(self.targets) + (WRITE_BACK_SHARES if self.is_writing_back else 0)
+
+    def aims(self) -> list[int]:
+        """Targets, watches, and the end of the write-back."""
+        ends = [self.write_back_until] if self.is_writing_back else []
+        return [*self.targets.values(), *self.watches.values(), *ends]
+
+    def write_back(self, channel: int, dirty_bytes: int) -> bool:
+        """Take evicted bytes; returns whether the channel that evicted them has to wait."""
+        if dirty_bytes == 0:
+            return False
+        self.written_bytes += dirty_bytes
+        if not self.is_writing_back:
+            self.write_back_until = self.clock
+        cost_bytes = dirty_bytes * self.write_cost_f // SHARE_ONE
+        self.write_back_until += cost_bytes * GRAINS_PER_BYTE // WRITE_BACK_SHARES
+        self.is_writing_back = self.clock < self.write_back_until
+        slack = WRITE_BACK_SLACK_BYTES * GRAINS_PER_BYTE // WRITE_BACK_SHARES
+        watch = self.write_back_until - slack
+        if watch <= self.clock:
+            return False
+        self.watches[channel] = watch
+        return True
+
+    def pop_reached(self) -> list[int]:
+        """Release the reached watches, and end the write-back if it is time."""
+        reached = sorted(at for at, watch in self.watches.items() if watch <= self.clock)
+        for channel in reached:
+            del self.watches[channel]
+        if self.write_back_until <= self.clock:
+            self.is_writing_back = False
+        return reached
