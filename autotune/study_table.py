@@ -14,9 +14,10 @@ from autotune.report.text import (
     format_percent,
     format_us,
 )
-from autotune.results import ComparedPlans, ResultRow, RowStatus
+from autotune.results import ComparedPlans, Coverage, ResultRow, RowStatus
 from hwmodel.plan import KernelPlan, L0cOutput, Template
 from hwmodel.spec import HardwareSpec
+from hwmodel.validation.measured import MEASURED_SOC
 
 if TYPE_CHECKING:
     from tabulate import TableFormat
@@ -37,11 +38,12 @@ _HEADERS = (
     "best",
     "us",
     "gap",
+    "x",
     "res",
     "bound",
     "roof",
 )
-_ALIGNMENT = ("left", "left", "right", "left", "right", "right", "left", "left", "right")
+_ALIGNMENT = ("left", "left", "right", "left", "right", "right", "left", "left", "left", "right")
 _POOLED_CLASS = "all"
 """Name under which a calibration pools its error classes."""
 
@@ -61,6 +63,19 @@ _TEMPLATE_CODES = {
 }
 """Kernel templates as short as the table needs them."""
 
+_FIELD_CODES = {
+    "window_len": "w",
+    "serpentine": "w",
+    "step_k": "k",
+    "resident_slabs": "s",
+    "sk_order": "o",
+    "template": "t",
+}
+"""Kinds of plan fields that the vendor's tiling data may lack, as short as the table needs."""
+
+_NOTHING = "-"
+"""A cell without anything to say."""
+
 _STATUS_TEXTS = {
     RowStatus.OK: "ok",
     RowStatus.REJECTED: "rejected",
@@ -71,8 +86,9 @@ LEGEND = """\
 tiling: base_m x base_n x base_k / step_k, w window (r: no serpentine), d two L0C tiles, ub output
   through UB; in front the kernel when it is not ASWT: sk stream-K, af or bf A or B fully loaded,
   vec vector cores, base, multi, k=0; us: predicted time; gap: baseline / best - 1;
-res: the gap exceeds what the model's error could explain; bound; roof: share of the roofline
-  reached; baseline>best where they differ"""
+x: field of the best that the operator's tiling data cannot carry; res: the gap is resolved, it
+  exceeds what the model's error could explain; bound; roof: share of the roofline reached;
+  baseline>best where they differ"""
 
 
 def format_table(rows: Sequence[ResultRow]) -> str:
@@ -131,10 +147,37 @@ def describe_plan(plan: KernelPlan) -> str:
 def format_summary(rows: Sequence[ResultRow], evaluator: str, spec: HardwareSpec) -> str:
     """How large the gap is over all shapes and how far that can be trusted, in one line."""
     summary = compute_summary(rows)
+    counts = _describe_counts(summary)
+    if summary.counted == 0:
+        return f"{counts}; there is no gap to tell"
+    return "; ".join(
+        (
+            counts,
+            f"gap {format_gap(summary.mean_gap_ratio)} "
+            f"({format_gap(summary.weighted_gap_ratio)} weighted by calls), geometric means",
+            *_describe_expressible(summary),
+            f"resolved for {summary.resolved} of {summary.counted}" + _describe_resolved(summary),
+            _describe_error(evaluator, spec),
+        )
+    )
+
+
+def _describe_expressible(summary: GapSummary) -> Iterator[str]:
+    """What is left of the gap without fields that the vendor's tiling data lack."""
+    if summary.inexpressible:
+        yield (
+            f"{format_gap(summary.expressible_gap_ratio)} with the fields of the operator's "
+            f"tiling data, which cannot carry {summary.inexpressible} of the best plans"
+        )
+
+
+def _describe_resolved(summary: GapSummary) -> str:
+    """How sure the resolved gaps are."""
+    if not summary.resolved:
+        return ""
     return (
-        f"{_describe_counts(summary)}; gap {format_gap(summary.mean_gap_ratio)} "
-        f"({format_gap(summary.weighted_gap_ratio)} weighted by calls), geometric means; "
-        f"resolved for {summary.resolved} of {summary.counted}; {_describe_error(evaluator, spec)}"
+        f" (of these, {summary.exceeds_p90} also exceed twice the 90th percentile of their class, "
+        f"{summary.resolved_extrapolated} are extrapolated)"
     )
 
 
@@ -142,7 +185,7 @@ def _cells(row: ResultRow) -> tuple[str, ...]:
     name = clean_text(row.name)
     compared = row.compared
     if compared is None:
-        return (name, _STATUS_TEXTS[row.status], *("-" for _ in _HEADERS[2:]))
+        return (name, _STATUS_TEXTS[row.status], *(_NOTHING for _ in _HEADERS[2:]))
     return (
         name,
         describe_plan(compared.baseline.plan),
@@ -150,10 +193,36 @@ def _cells(row: ResultRow) -> tuple[str, ...]:
         describe_plan(compared.best.plan),
         format_us(compared.best.predicted_us),
         format_gap(compared.gap_ratio),
-        "yes" if compared.resolved else "no",
+        _FIELD_CODES.get(compared.best_inexpressible_field, _NOTHING),
+        _resolved(compared),
         _pair(compared.baseline.bound, compared.best.bound),
         _roofline(compared),
     )
+
+
+def _resolved(compared: ComparedPlans) -> str:
+    """Whether the gap is resolved, with a star where the comparison is extrapolated."""
+    if not compared.resolved:
+        return "no"
+    return "yes*" if compared.coverage is Coverage.EXTRAPOLATED else "yes"
+
+
+def describe_marks(rows: Sequence[ResultRow]) -> tuple[str, ...]:
+    """What the marks of the table mean that occur in it, a line each."""
+    compared = [row.compared for row in rows if row.compared is not None]
+    marks = []
+    if any(_resolved(item) == "yes*" for item in compared):
+        marks.append(
+            "yes*: resolved, but one of the two tilings is beyond the measured kernels (a tile, "
+            "an order, a type or a layout), so the model's error there is not known"
+        )
+    if any(item.best_inexpressible_field for item in compared):
+        marks.append(
+            "x: the best needs a field that the operator's tiling data cannot carry: w block "
+            "order, k K depth of an L1 step, s resident slabs, o order of the stream-K piece, "
+            "t kernel template; results.csv has the best without it (best_expressible_*)"
+        )
+    return tuple(marks)
 
 
 def _reasons(rows: Sequence[ResultRow]) -> Iterator[str]:
@@ -187,10 +256,36 @@ def _describe_counts(summary: GapSummary) -> str:
 
 def _describe_error(evaluator: str, spec: HardwareSpec) -> str:
     calibration = spec.calibrations.get(evaluator)
-    error = calibration.errors.get(_POOLED_CLASS) if calibration is not None else None
-    if calibration is None or error is None:
-        return f"error of the {evaluator} model on this chip not known"
+    if calibration is None:
+        return (
+            f"the {evaluator} model has no cross-validated error, so no gap is ever resolved"
+            + _describe_plain_error(evaluator, spec)
+        )
+    if calibration.measured_on != spec.soc:
+        return (
+            f"the {evaluator} model's constants were fitted on {calibration.measured_on}; its "
+            f"error on {spec.soc} is not known, so no gap is resolved"
+        )
+    error = calibration.errors.get(_POOLED_CLASS)
+    if error is None:
+        return f"error of the {evaluator} model on this chip not known, so no gap is resolved"
     return (
         f"the {evaluator} model's median error is {format_percent(error.median_ape)} "
         f"on {error.n} kernels measured on {calibration.measured_on}"
+    )
+
+
+def _describe_plain_error(evaluator: str, spec: HardwareSpec) -> str:
+    """The error of a model without fitted constants on the chip that was measured."""
+    if spec.soc != MEASURED_SOC:
+        return ""
+    from hwmodel.cost.evaluators import select_evaluator
+    from hwmodel.validation.errors_report import compute_error_report
+    from hwmodel.validation.measured import load_measured
+
+    report = compute_error_report(select_evaluator(evaluator), spec, load_measured())
+    return (
+        f"; on {len(report.rows)} kernels measured on {spec.soc} its median error is "
+        f"{format_percent(report.median_ape)}, one in ten is wrong by more than "
+        f"{format_percent(report.p90_ape)}"
     )

@@ -43,7 +43,10 @@ class GapSummary:
         no_legal_plan: rows without a legal plan in the space.
         resolved: counted rows whose gap is resolved.
         resolved_extrapolated: those of them whose comparison is extrapolated.
+        exceeds_p90: those of them whose gap exceeds twice the 90th percentile of the error, too.
+        inexpressible: counted rows whose best plan the vendor's tiling data cannot carry.
         mean_gap_ratio: geometric mean of the gap, every row alike.
+        expressible_gap_ratio: the same against the best plans that the tiling data can carry.
         weighted_gap_ratio: the same with normalised weights.
         resolved_mean_gap_ratio: geometric mean with every unresolved gap taken as 0.
         is_weighted: the weights differ, so that the weighted mean says something of its own.
@@ -57,7 +60,10 @@ class GapSummary:
     no_legal_plan: int
     resolved: int
     resolved_extrapolated: int
+    exceeds_p90: int
+    inexpressible: int
     mean_gap_ratio: float
+    expressible_gap_ratio: float
     weighted_gap_ratio: float
     resolved_mean_gap_ratio: float
     is_weighted: bool
@@ -141,7 +147,12 @@ def compute_summary(rows: Sequence[ResultRow]) -> GapSummary:
             item.compared.resolved and item.compared.coverage is Coverage.EXTRAPOLATED
             for item in counted
         ),
+        exceeds_p90=sum(item.compared.exceeds_p90 for item in counted),
+        inexpressible=sum(bool(item.compared.best_inexpressible_field) for item in counted),
         mean_gap_ratio=_geometric_mean_gap(gaps, ones),
+        expressible_gap_ratio=_geometric_mean_gap(
+            [item.compared.expressible_gap_ratio for item in counted], ones
+        ),
         weighted_gap_ratio=_geometric_mean_gap(gaps, [item.share for item in counted]),
         resolved_mean_gap_ratio=_geometric_mean_gap(kept, ones),
         is_weighted=not all(math.isclose(item.share, counted[0].share) for item in counted),

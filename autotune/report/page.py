@@ -34,6 +34,7 @@ from hwmodel.cost.evaluators import select_evaluator
 from hwmodel.spec import HardwareSpec
 from hwmodel.validation.errors_report import ErrorReport, compute_error_report
 from hwmodel.validation.measured import load_measured
+from studies.strategies import EXHAUSTIVE
 
 LARGEST_ROWS = 8
 """Rows of the table of largest gaps: what a reader takes in before the figures."""
@@ -249,8 +250,10 @@ def _facts(
     command = (
         f"autotune study --shapes {wording.shapes_name(manifest)} --hw {clean_text(options.hw)} "
         f"--study {options.study} --strategy {options.strategy} --evaluator {options.evaluator} "
-        f"--effort {options.effort} --trials {options.trials} --seed {options.seed}"
+        f"--effort {options.effort}"
     )
+    if options.strategy != EXHAUSTIVE:
+        command += f" --trials {options.trials} --seed {options.seed}"
     return (
         ("Command", command),
         (

@@ -27,6 +27,9 @@ from hwmodel.vendor_tiling import plan_from_tiling_data, to_vendor_names
 BUNDLED_FILE = "ascend950pr_matmul.csv"
 """Name of the bundled measurements, a file of this package."""
 
+MEASURED_SOC = "Ascend950PR_9589"
+"""Chip of the bundled measurements (specification: hardware.md, "Measured kernels")."""
+
 LOCKED_GROUPS_MODULUS = 4
 """One (k, n) group in four is locked (specification: hardware.md, "Measured kernels")."""
 

@@ -35,6 +35,17 @@ def test_means_are_geometric_and_weighted_per_model_and_phase() -> None:
     }
 
 
+def test_what_is_sure_and_what_the_tiling_data_carry_is_counted() -> None:
+    rows = (
+        make_row(0, make_compared(0.21, resolved=True, exceeds_p90=True)),
+        make_row(1, make_compared(0.21, resolved=True, expressible_gap_ratio=0.1)),
+        make_row(2, make_compared(0.0)),
+    )
+    summary = compute_summary(rows)
+    assert (summary.resolved, summary.exceeds_p90, summary.inexpressible) == (2, 1, 1)
+    assert summary.expressible_gap_ratio == pytest.approx((1.21 * 1.1) ** (1 / 3) - 1)
+
+
 def test_grouped_and_unanswered_rows_do_not_count() -> None:
     rows = (
         make_row(0, make_compared(0.5), tag="grouped", model="A", weight=100.0),

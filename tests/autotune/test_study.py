@@ -84,7 +84,7 @@ def test_a_run_from_shapes_to_report(main: Main, capsys: pytest.CaptureFixture[s
     assert manifest.status is RunStatus.FINISHED
     assert manifest.options.trials == 10
     assert out.splitlines()[2].startswith('=1+1, <b>"x"</b>')
-    assert len(out.splitlines()) == 2 + 4 + 6
+    assert len(out.splitlines()) == 2 + 4 + 7
     assert "searched 3 of 3 problems" in err, "equal problems are computed once"
     assert f"run directory {run}; report {run}/report.html" in err
     assert "4 of 4 shapes counted; gap +" in err
@@ -109,7 +109,7 @@ def test_json_and_csv_are_the_files(main: Main, capsys: pytest.CaptureFixture[st
         assert main("--format", form, "--out", "run") == 0
         out, _ = capsys.readouterr()
         assert out == (Path("run") / f"results.{form}").read_text(encoding="utf-8")
-    assert json.loads((Path("run") / "results.json").read_text(encoding="utf-8"))["schema"] == 1
+    assert json.loads((Path("run") / "results.json").read_text(encoding="utf-8"))["schema"] == 2
 
 
 def interrupt_after(count: int, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -322,9 +322,31 @@ def test_another_chip_on_request_is_recorded(main: Main) -> None:
     assert run_main(["--resume", "run"]) == 0
 
 
-def test_trials_of_an_exhaustive_search(main: Main, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main("--strategy", "exhaustive") == 0
-    assert "--trials has no effect" in capsys.readouterr().err
+def test_trials_of_an_exhaustive_search_are_refused(
+    main: Main, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main("--strategy", "exhaustive") == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.splitlines() == [
+        "--trials: the exhaustive strategy covers the whole space; leave it out, or name a "
+        "sampling strategy with --strategy"
+    ]
+    assert not Path("runs").exists()
+
+
+def test_a_file_of_rejected_shapes_has_no_gap(
+    main: Main, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("some.csv").write_text(f"{HEADER}a,64,{K_REJECTED},64\n", encoding="utf-8")
+    for again in (False, True):
+        assert main("--out", "run", shapes="some.csv") == 3
+        out, err = capsys.readouterr()
+        assert "rejected (1 shape): dtype_combination" in out
+        assert "0 of 1 shapes counted (1 rejected); there is no gap to tell" in err
+        assert "gap +" not in err
+        assert ("finished already" in err) is again
+    assert load_manifest(Path("run")).status is RunStatus.FINISHED
 
 
 def test_a_terminal_that_cannot_show_a_name(main: Main, monkeypatch: pytest.MonkeyPatch) -> None:
