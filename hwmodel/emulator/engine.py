@@ -1,0 +1,327 @@
+"""The fast engine: runs a kernel event by event (docs/emulator.md)."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from hwmodel.emulator.compute import (
+    GRAIN_TICKS,
+    MARK_SIZE,
+    Items,
+    Marks,
+    advance_compute,
+    enter_item,
+)
+from hwmodel.emulator.constants import WRITE_BACK_SHARES, EmulatorConstants
+from hwmodel.emulator.geometry import Vector
+from hwmodel.emulator.layout import (
+    BUSY_CUBE,
+    BUSY_FIX,
+    BUSY_MTE1,
+    BUSY_MTE2,
+    CHAN_SIZE,
+    CHANNEL,
+    CHANNEL_BITS,
+    CHANNEL_MASK,
+    CLOCK,
+    CORE_SIZE,
+    CORES,
+    DEPTH,
+    FOLLOWS,
+    FX_END,
+    FX_START,
+    GLOB_SIZE,
+    HBM,
+    HBM_GRAINS,
+    HBM_READ_BYTES,
+    HBM_WRITE_BYTES,
+    HITS,
+    ISSUED,
+    K_L1,
+    L2,
+    L2_GRAINS,
+    LAST_STORE,
+    LAST_WORKSPACE,
+    LD_END,
+    LD_ITEM,
+    LD_STEPS,
+    LINK_SIZE,
+    LIST_HEAD,
+    LIST_TAIL,
+    LOAD_BYTES,
+    LOADS,
+    LOG_ROWS,
+    LOG_SIZE,
+    MIN_MTE2,
+    MIN_OUT,
+    NEVER,
+    NO_OBJECT,
+    NOW,
+    PASS,
+    PASS_MASK,
+    SHARE_HEAD,
+    SHARE_ROOM,
+    SHARE_TAIL,
+    STATE,
+    STORE_BYTES,
+    STORES,
+    TARGET,
+    TIME_SHIFT,
+    TRACKS_SIZES,
+    UNTIL,
+    WAITS_FOR,
+    WATCH_HEAD,
+    WATCH_TAIL,
+    WRITES_BACK,
+)
+from hwmodel.emulator.loads import begin_load, complete_load, issue_load
+from hwmodel.emulator.memory import Cube, Links, Matrix, release_shares, release_watches
+from hwmodel.emulator.result import CoreActivity, EmulationResult
+from hwmodel.emulator.setup import (
+    Run,
+    compute_reduction_ticks,
+    count_log_rows,
+    prepare,
+)
+from hwmodel.emulator.stores import (
+    begin_fix,
+    begin_mte3,
+    complete_fix,
+    complete_mte3,
+    take_tile,
+)
+from hwmodel.jit import jit
+from hwmodel.plan import KernelPlan
+from hwmodel.problem import GemmProblem
+
+
+@jit
+def foresee(glob: Vector, resource: int, target: int, users: int, grains: int) -> int:
+    """When the resource's clock reaches the target if nothing changes."""
+    left = (target - glob[CLOCK + resource]) * users
+    return glob[NOW] + (left + grains - 1) // grains
+
+
+@jit
+def next_hbm(par: Vector, glob: Vector, share: Cube, watch: Matrix) -> int:
+    """When HBM serves a share, reaches a watch or ends the write-back."""
+    head, tail = glob[SHARE_HEAD + HBM], glob[SHARE_TAIL + HBM]
+    users = tail - head
+    target = NEVER
+    if users:
+        target = share[HBM, TARGET, head]
+    if glob[WRITES_BACK]:
+        users += WRITE_BACK_SHARES
+        target = min(target, glob[UNTIL])
+        if glob[WATCH_HEAD] < glob[WATCH_TAIL]:
+            target = min(target, watch[TARGET, glob[WATCH_HEAD] % watch.shape[1]])
+    if users == 0:
+        return NEVER
+    return foresee(glob, HBM, target, users, par[HBM_GRAINS])
+
+
+@jit
+def next_l2(par: Vector, glob: Vector, share: Cube) -> int:
+    """When L2 serves a share."""
+    head = glob[SHARE_HEAD + L2]
+    users = glob[SHARE_TAIL + L2] - head
+    if users == 0:
+        return NEVER
+    return foresee(glob, L2, share[L2, TARGET, head], users, par[L2_GRAINS])
+
+
+@jit
+def move_clocks(par: Vector, glob: Vector, now: int) -> None:
+    """Both virtual clocks and the time advance to `now`."""
+    passed = now - glob[NOW]
+    users = glob[SHARE_TAIL + HBM] - glob[SHARE_HEAD + HBM]
+    if glob[WRITES_BACK]:
+        users += WRITE_BACK_SHARES
+    if users:
+        glob[CLOCK + HBM] += passed * par[HBM_GRAINS] // users
+    users = glob[SHARE_TAIL + L2] - glob[SHARE_HEAD + L2]
+    if users:
+        glob[CLOCK + L2] += passed * par[L2_GRAINS] // users
+    glob[NOW] = now
+    glob[PASS] = 0
+    glob[CHANNEL] = -1
+
+
+@jit
+def least_timer(timers: Vector, first: int, end: int) -> int:
+    """The next timer among some channels."""
+    least = NEVER
+    for channel in range(first, end):
+        least = min(least, int(timers[channel]))
+    return least
+
+
+@jit
+def simulate(
+    par: Vector,
+    items: Items,
+    starts: Vector,
+    glob: Vector,
+    core: Matrix,
+    marks: Marks,
+    chan: Matrix,
+    timers: Vector,
+    link: Links,
+    sizes: Vector,
+    share: Cube,
+    watch: Matrix,
+    log: Matrix,
+) -> None:
+    """Run all cores until nothing is left to happen."""
+    cores = par[CORES]
+    for p in range(cores):
+        if starts[p] < starts[p + 1]:
+            enter_item(par, items, core, p, starts[p])
+            issue_load(par, items, glob, core, marks, chan, timers, link, sizes, watch, p)
+    while True:
+        timer = min(glob[MIN_MTE2], glob[MIN_OUT])
+        hbm_time = next_hbm(par, glob, share, watch)
+        l2_time = next_l2(par, glob, share)
+        now = min(timer >> TIME_SHIFT, hbm_time, l2_time)
+        if now >= NEVER >> TIME_SHIFT:
+            return
+        if now > glob[NOW]:
+            move_clocks(par, glob, now)
+        if hbm_time <= now or l2_time <= now:
+            if hbm_time <= now:
+                release_shares(par, glob, chan, timers, share, HBM)
+                release_watches(par, glob, chan, timers, watch)
+            if l2_time <= now:
+                release_shares(par, glob, chan, timers, share, L2)
+            continue
+        channel = timer & CHANNEL_MASK
+        glob[PASS] = (timer >> CHANNEL_BITS) & PASS_MASK
+        glob[CHANNEL] = channel
+        timers[channel] = NEVER
+        if channel < cores:
+            glob[MIN_MTE2] = least_timer(timers, 0, cores)
+            p = channel
+            if chan[p, STATE] == ISSUED:
+                begin_load(par, glob, chan, share, p)
+                continue
+            complete_load(par, items, glob, core, chan, timers, link, log, p)
+        else:
+            glob[MIN_OUT] = least_timer(timers, cores, timers.shape[0])
+            if channel < 2 * cores:
+                p = channel - cores
+                if chan[channel, STATE] == ISSUED:
+                    begin_fix(par, items, glob, core, chan, timers, link, sizes, watch, share, p)
+                    continue
+                complete_fix(par, items, glob, core, chan, log, p)
+            else:
+                p = channel - 2 * cores
+                if chan[channel, STATE] == ISSUED:
+                    begin_mte3(par, items, glob, core, chan, link, sizes, watch, share, p)
+                    continue
+                complete_mte3(par, glob, core, chan, log, p)
+        advance_compute(par, items, starts, core, marks, glob, log, p)
+        take_tile(par, glob, core, chan, timers, p)
+        issue_load(par, items, glob, core, marks, chan, timers, link, sizes, watch, p)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EventLog:
+    """What every pipe did when.
+
+    Attributes:
+        rows: one row a piece of work; columns LOG_* of `layout.py`, times in ticks.
+        items: the work items the rows refer to; columns of `layout.py`.
+        starts: first item of each core, and the number of items.
+    """
+
+    rows: Matrix
+    items: Items
+    starts: Vector
+
+
+def emulate(
+    problem: GemmProblem, plan: KernelPlan, constants: EmulatorConstants
+) -> EmulationResult:
+    """Run the plan's kernel on the problem.
+
+    Raises:
+        InputError: the plan is none of a cube template, or cannot compute the problem.
+    """
+    return _execute(prepare(problem, plan, constants), logs=False)[0]
+
+
+def emulate_with_log(
+    problem: GemmProblem, plan: KernelPlan, constants: EmulatorConstants
+) -> tuple[EmulationResult, EventLog]:
+    """As `emulate`, with a log of everything that every pipe did.
+
+    Raises:
+        InputError: as `emulate`.
+    """
+    return _execute(prepare(problem, plan, constants), logs=True)
+
+
+def _execute(run: Run, *, logs: bool) -> tuple[EmulationResult, EventLog]:
+    """Run and collect the result."""
+    par, items, starts = run.par, run.work.items, run.work.starts
+    cores = int(par[CORES])
+    channels = 3 * cores
+    glob = np.zeros(GLOB_SIZE, dtype=np.int64)
+    glob[[MIN_MTE2, MIN_OUT]] = NEVER
+    glob[[LIST_HEAD, LIST_TAIL]] = NO_OBJECT
+    glob[CHANNEL] = -1
+    core = np.zeros((cores, CORE_SIZE), dtype=np.int64)
+    core[:, LD_ITEM] = starts[:-1]
+    core[:, LD_END] = starts[1:]
+    core[:, FX_START : FX_START + 2] = -GRAIN_TICKS
+    core[:, FX_END : FX_END + 2] = -GRAIN_TICKS
+    has_items = starts[:-1] < starts[1:]
+    depths = items[starts[:-1][has_items], DEPTH].astype(np.int64)
+    core[has_items, LD_STEPS] = -(-depths // par[K_L1])
+    chan = np.zeros((channels, CHAN_SIZE), dtype=np.int64)
+    chan[:, WAITS_FOR] = NO_OBJECT
+    log = np.zeros((count_log_rows(run) if logs else 0, LOG_SIZE), dtype=np.int64)
+    simulate(
+        par,
+        items,
+        starts,
+        glob,
+        core,
+        np.full((cores, run.resident_slabs, MARK_SIZE), -1, dtype=np.int64),
+        chan,
+        np.full(channels, NEVER, dtype=np.int64),
+        np.zeros((run.work.objects, LINK_SIZE), dtype=np.int32),
+        np.zeros(run.work.objects if par[TRACKS_SIZES] else 0, dtype=np.int64),
+        np.zeros((2, 2, SHARE_ROOM), dtype=np.int64),
+        np.zeros((2, channels + 1), dtype=np.int64),
+        log,
+    )
+    assert glob[STORES] == len(items), "the emulated kernel hangs"
+    end = int(core[:, LAST_STORE].max())
+    if run.slots:
+        end = max(
+            end,
+            int(core[:, LAST_WORKSPACE].max()) + run.barrier_ticks + compute_reduction_ticks(run),
+        )
+    result = EmulationResult(
+        makespan_ticks=end,
+        events=int(glob[LOADS] + glob[STORES]),
+        loads=int(glob[LOADS]),
+        hits=int(glob[HITS]),
+        follows=int(glob[FOLLOWS]),
+        load_bytes=int(glob[LOAD_BYTES]),
+        hbm_read_bytes=int(glob[HBM_READ_BYTES]),
+        hbm_write_bytes=int(glob[HBM_WRITE_BYTES]),
+        store_bytes=int(glob[STORE_BYTES]),
+        cores=tuple(
+            CoreActivity(
+                mte2_ticks=int(row[BUSY_MTE2]),
+                mte1_ticks=int(row[BUSY_MTE1]),
+                cube_ticks=int(row[BUSY_CUBE]),
+                fixpipe_ticks=int(row[BUSY_FIX]),
+                end_ticks=int(row[LAST_STORE]),
+            )
+            for row in core
+        ),
+    )
+    return result, EventLog(rows=log[: glob[LOG_ROWS]], items=items, starts=starts)

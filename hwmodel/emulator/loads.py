@@ -1,0 +1,357 @@
+"""MTE2: the loads of a core and what they find in L2 (docs/emulator.md, sections 2 and 3)."""
+
+from hwmodel.emulator.compute import MARK_LOADED, MARK_READ, MARK_READ_TIME, Items, Marks, note
+from hwmodel.emulator.geometry import Vector, line_bytes, slab_rows, span
+from hwmodel.emulator.layout import (
+    A_BLOCK,
+    A_OWN,
+    ABSENT,
+    B_BLOCK,
+    BASE_M,
+    BEGIN,
+    BIAS_BYTES,
+    BUSY_MTE2,
+    BYPASS,
+    BYPASS_A,
+    COLS,
+    CORES,
+    DEPTH,
+    EARLIEST,
+    FIRST_B,
+    FOLLOWER,
+    FOLLOWERS,
+    FOLLOWS,
+    HBM,
+    HBM_BYTES,
+    HBM_LATENCY,
+    HBM_READ_BYTES,
+    HIT,
+    HITS,
+    IDLE,
+    IN_DATA,
+    IN_FLIGHT,
+    ISSUED,
+    K_L1,
+    K_OFF,
+    K_SLAB,
+    K_SLABS,
+    KEEP,
+    KEEP_A,
+    KEEP_A_PANEL,
+    KEEP_B,
+    KEEP_B_PANEL,
+    KIND,
+    L1_SLOTS,
+    L2,
+    L2_BYTES,
+    L2_LATENCY,
+    LAUNCH,
+    LD_END,
+    LD_FREE,
+    LD_IS_STARTED,
+    LD_ITEM,
+    LD_LAST_OPERAND,
+    LD_OPERAND,
+    LD_PORT_A,
+    LD_PORT_BYTES_A,
+    LD_PRELOAD,
+    LD_STEP,
+    LD_STEP_NO,
+    LD_STEPS,
+    LEADER,
+    LEN_K,
+    LEN_M,
+    LINE_WASTE,
+    LIST_BYTES,
+    LOAD_BYTES,
+    LOADED,
+    LOADS,
+    LOG_OPERAND,
+    M1_STEP_NO,
+    M_OFF,
+    NEED,
+    NO_OBJECT,
+    NOW,
+    O_LEADER,
+    O_STATE,
+    OBJECT,
+    OPERAND_A,
+    OPERAND_B,
+    PIPE_MTE2,
+    PORT_Q,
+    PRELOADS,
+    RESIDENT,
+    RESIDENT_OBJECT,
+    REUSES,
+    ROW_TICKS,
+    ROWS,
+    SLOT_FREE,
+    STATE,
+    TRACKS_SIZES,
+    WAITS_FOR,
+)
+from hwmodel.emulator.memory import (
+    SHARE_SHIFT,
+    Cube,
+    Links,
+    Matrix,
+    evict,
+    meet,
+    move_front,
+    push_front,
+    set_timer,
+    take_share,
+)
+from hwmodel.jit import jit
+
+
+@jit
+def start_step(par: Vector, items: Items, core: Matrix, marks: Marks, p: int) -> bool:
+    """Whether the core's next L1 step may be loaded; then fixes which operands it loads."""
+    step_no, step, item = core[p, LD_STEP_NO], core[p, LD_STEP], core[p, LD_ITEM]
+    if core[p, M1_STEP_NO] + par[L1_SLOTS] <= step_no:
+        return False
+    free = core[p, SLOT_FREE + step_no % par[L1_SLOTS]]
+    keep = par[KEEP]
+    loads_a = loads_b = True
+    if keep == KEEP_A:
+        loads_a = items[item, A_BLOCK] + step >= par[RESIDENT]
+    elif keep == KEEP_B:
+        loads_b = items[item, B_BLOCK] - par[FIRST_B] + step >= par[RESIDENT]
+    elif keep >= KEEP_A_PANEL and step < par[RESIDENT]:
+        if items[item, REUSES]:
+            loads_a, loads_b = keep == KEEP_B_PANEL, keep == KEEP_A_PANEL
+        elif marks[p, step, MARK_LOADED] != marks[p, step, MARK_READ]:
+            return False
+        else:
+            free = max(free, marks[p, step, MARK_READ_TIME])
+        marks[p, step, MARK_LOADED] = step_no
+    core[p, LD_FREE] = free
+    core[p, LD_OPERAND] = OPERAND_A if loads_a else OPERAND_B
+    core[p, LD_LAST_OPERAND] = OPERAND_B if loads_b else OPERAND_A
+    core[p, LD_IS_STARTED] = 1
+    return True
+
+
+@jit
+def settle(
+    par: Vector,
+    glob: Vector,
+    core: Matrix,
+    chan: Matrix,
+    link: Links,
+    sizes: Vector,
+    watch: Matrix,
+    p: int,
+    which: int,
+    size: int,
+) -> None:
+    """What the request finds in L2 now."""
+    state = link[which, O_STATE]
+    chan[p, OBJECT] = which
+    if state == RESIDENT_OBJECT:
+        chan[p, KIND] = HIT
+        if par[TRACKS_SIZES]:
+            move_front(glob, link, which)
+    elif state != ABSENT:
+        chan[p, KIND] = FOLLOWER
+        chan[p, WAITS_FOR] = which
+        chan[p, NEED] += 1
+        chan[link[which, O_LEADER], FOLLOWERS] += 1
+    else:
+        chan[p, KIND] = LEADER
+        link[which, O_STATE] = IN_FLIGHT
+        link[which, O_LEADER] = p
+        if par[TRACKS_SIZES]:
+            sizes[which] = size
+            glob[LIST_BYTES] += size
+            push_front(glob, link, which)
+            evict(par, glob, chan, link, sizes, watch, p)
+
+
+@jit
+def request(
+    par: Vector,
+    glob: Vector,
+    core: Matrix,
+    chan: Matrix,
+    timers: Vector,
+    link: Links,
+    sizes: Vector,
+    watch: Matrix,
+    p: int,
+    place: tuple[int, int, int, int, int],
+    objects: tuple[int, int],
+    bias: int,
+    free: int,
+) -> None:
+    """Issue a load of a slab: its place (operand, offset, size, k0, width), block and own object."""
+    operand, offset, extent, k0, width = place
+    rows, run, pitch, start = slab_rows(par, operand, offset, extent, k0, width)
+    size = rows * run
+    chan[p, NEED] = 0
+    chan[p, WAITS_FOR] = NO_OBJECT
+    chan[p, FOLLOWERS] = 0
+    if par[BYPASS_A + operand]:
+        chan[p, KIND] = BYPASS
+        chan[p, OBJECT] = NO_OBJECT
+    else:
+        which, own = objects
+        if own != NO_OBJECT and link[which, O_STATE] == ABSENT:
+            which = own
+        settle(par, glob, core, chan, link, sizes, watch, p, which, size)
+    latency = par[L2_LATENCY]
+    chan[p, HBM_BYTES] = 0
+    if chan[p, KIND] >= LEADER:
+        latency += par[HBM_LATENCY]
+        waste = line_bytes(rows, run, pitch, start) - size
+        chan[p, HBM_BYTES] = size + ((waste * par[LINE_WASTE]) >> SHARE_SHIFT) + bias
+    size += bias
+    chan[p, L2_BYTES] = size
+    if core[p, LD_PORT_BYTES_A + operand] != size:
+        core[p, LD_PORT_BYTES_A + operand] = size
+        core[p, LD_PORT_A + operand] = span(size, par[PORT_Q])
+    chan[p, EARLIEST] = max(core[p, LD_PORT_A + operand], rows * par[ROW_TICKS])
+    chan[p, STATE] = ISSUED
+    begin = max(glob[NOW], max(free, par[LAUNCH]) + latency)
+    set_timer(par, glob, timers, p, begin)
+
+
+@jit
+def issue_load(
+    par: Vector,
+    items: Items,
+    glob: Vector,
+    core: Matrix,
+    marks: Marks,
+    chan: Matrix,
+    timers: Vector,
+    link: Links,
+    sizes: Vector,
+    watch: Matrix,
+    p: int,
+) -> None:
+    """Issue the core's next load when MTE2 is idle and the step's slot is known to be free."""
+    item = core[p, LD_ITEM]
+    if chan[p, STATE] != IDLE or item == core[p, LD_END]:
+        return
+    number = core[p, LD_PRELOAD]
+    if number < par[PRELOADS]:
+        operand = OPERAND_A if par[KEEP] == KEEP_A else OPERAND_B
+        base, length = par[BASE_M + operand], par[LEN_M + operand]
+        offset, k0 = number // par[K_SLABS] * base, number % par[K_SLABS] * par[K_L1]
+        place = (
+            operand,
+            offset,
+            min(base, length - offset),
+            k0,
+            min(par[K_L1], par[LEN_K] - k0),
+        )
+        which = number + (par[FIRST_B] if operand else 0)
+        objects = (which, NO_OBJECT)
+        request(par, glob, core, chan, timers, link, sizes, watch, p, place, objects, 0, 0)
+        return
+    if not core[p, LD_IS_STARTED] and not start_step(par, items, core, marks, p):
+        return
+    operand, step = core[p, LD_OPERAND], core[p, LD_STEP]
+    k_done = step * par[K_L1]
+    k0 = items[item, K_OFF] + k_done
+    width = min(par[K_L1], items[item, DEPTH] - k_done)
+    place = (operand, items[item, M_OFF + operand], items[item, ROWS + operand], k0, width)
+    slab = items[item, K_SLAB] + step
+    own = items[item, A_OWN + operand]
+    objects = (
+        items[item, A_BLOCK + operand] + slab,
+        own + slab if own != NO_OBJECT else NO_OBJECT,
+    )
+    bias = items[item, COLS] * par[BIAS_BYTES] if operand and k0 == 0 else 0
+    request(
+        par,
+        glob,
+        core,
+        chan,
+        timers,
+        link,
+        sizes,
+        watch,
+        p,
+        place,
+        objects,
+        bias,
+        core[p, LD_FREE],
+    )
+
+
+@jit
+def begin_load(par: Vector, glob: Vector, chan: Matrix, share: Cube, p: int) -> None:
+    """The data phase begins: the load takes its shares."""
+    chan[p, STATE] = IN_DATA
+    chan[p, BEGIN] = glob[NOW]
+    chan[p, EARLIEST] += glob[NOW]
+    chan[p, NEED] += 1
+    take_share(glob, share, L2, p, chan[p, L2_BYTES])
+    if chan[p, KIND] >= LEADER:
+        chan[p, NEED] += 1
+        take_share(glob, share, HBM, p, chan[p, HBM_BYTES])
+
+
+@jit
+def complete_load(
+    par: Vector,
+    items: Items,
+    glob: Vector,
+    core: Matrix,
+    chan: Matrix,
+    timers: Vector,
+    link: Links,
+    log: Matrix,
+    p: int,
+) -> None:
+    """A load is complete: its followers go on, the core turns to its next load."""
+    now, kind = glob[NOW], chan[p, KIND]
+    chan[p, STATE] = IDLE
+    core[p, BUSY_MTE2] += now - chan[p, BEGIN]
+    glob[LOADS] += 1
+    glob[LOAD_BYTES] += chan[p, L2_BYTES]
+    glob[HBM_READ_BYTES] += chan[p, HBM_BYTES]
+    if kind == HIT:
+        glob[HITS] += 1
+    elif kind == FOLLOWER:
+        glob[FOLLOWS] += 1
+    elif kind == LEADER:
+        which = chan[p, OBJECT]
+        in_list = link[which, O_STATE] == IN_FLIGHT
+        link[which, O_STATE] = RESIDENT_OBJECT if in_list else ABSENT
+        if chan[p, FOLLOWERS]:
+            for other in range(par[CORES]):
+                if chan[other, WAITS_FOR] == which:
+                    chan[other, WAITS_FOR] = NO_OBJECT
+                    meet(par, glob, chan, timers, other)
+    is_preload = core[p, LD_PRELOAD] < par[PRELOADS]
+    if log.shape[0]:
+        item = NO_OBJECT if is_preload else core[p, LD_ITEM]
+        operand = core[p, LD_OPERAND]
+        if is_preload:
+            operand = OPERAND_A if par[KEEP] == KEEP_A else OPERAND_B
+        note(log, glob, p, PIPE_MTE2, chan[p, BEGIN], now, item, LOG_OPERAND * operand + kind)
+    if is_preload:
+        core[p, LD_PRELOAD] += 1
+    elif core[p, LD_OPERAND] != core[p, LD_LAST_OPERAND]:
+        core[p, LD_OPERAND] = core[p, LD_LAST_OPERAND]
+    else:
+        next_step(par, items, core, p, now)
+
+
+@jit
+def next_step(par: Vector, items: Items, core: Matrix, p: int, now: int) -> None:
+    """A step's loads are complete: turn to the next step."""
+    core[p, LOADED + core[p, LD_STEP_NO] % par[L1_SLOTS]] = now
+    core[p, LD_STEP_NO] += 1
+    core[p, LD_IS_STARTED] = 0
+    core[p, LD_STEP] += 1
+    if core[p, LD_STEP] == core[p, LD_STEPS]:
+        core[p, LD_STEP] = 0
+        core[p, LD_ITEM] += 1
+        if core[p, LD_ITEM] < core[p, LD_END]:
+            depth = items[core[p, LD_ITEM], DEPTH]
+            core[p, LD_STEPS] = (depth + par[K_L1] - 1) // par[K_L1]

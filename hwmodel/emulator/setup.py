@@ -1,0 +1,242 @@
+"""From problem, plan and constants to the arrays of a run (docs/emulator.md, section 2)."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from hwmodel.dtypes import DType, Format
+from hwmodel.emulator import layout
+from hwmodel.emulator.constants import EmulatorConstants, span
+from hwmodel.emulator.geometry import Vector
+from hwmodel.emulator.items import WorkItems, build_work
+from hwmodel.emulator.layout import C_BLOCK, COLS, DEPTH, NO_OBJECT, ROWS
+from hwmodel.errors import InputError
+from hwmodel.integers import FRACTAL, align_up, ceil_div
+from hwmodel.plan import CUBE_TEMPLATES, KernelPlan, L0cOutput, Template
+from hwmodel.problem import GemmProblem
+from hwmodel.vendor_tiling import compute_l2_cache_disable
+from hwmodel.walk import walk
+from hwmodel.walk.params import A_RESIDENT, B_RESIDENT
+from hwmodel.walk.schedule import AIV_PER_AIC, PITCH_UNIT
+
+MAX_CORES = (layout.CHANNEL_MASK + 1) // 3
+"""Cores whose channels have a number in a timer."""
+
+_KEEP = {
+    Template.A_FULL: layout.KEEP_A,
+    Template.A_PARTIAL: layout.KEEP_A,
+    Template.B_FULL: layout.KEEP_B,
+    Template.B_PARTIAL: layout.KEEP_B,
+    Template.A_PANEL: layout.KEEP_A_PANEL,
+    Template.B_PANEL: layout.KEEP_B_PANEL,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """Everything a run starts from.
+
+    Attributes:
+        par: the vector `par` of `layout.py`.
+        work: the items.
+        resident_slabs: slabs of a panel, 0 in other templates.
+        slots: K pieces of a stream-K tile, 0 without stream-K.
+        barrier_ticks: before the reduction.
+        constants: the constants.
+        pitch_unit: unit of a row in the stream-K workspace.
+    """
+
+    par: Vector
+    work: WorkItems
+    resident_slabs: int
+    slots: int
+    barrier_ticks: int
+    constants: EmulatorConstants
+    pitch_unit: int
+
+
+def _check(plan: KernelPlan) -> None:
+    """Reject what the engine has no room for.
+
+    Raises:
+        InputError: see the messages.
+    """
+    if plan.template not in CUBE_TEMPLATES:
+        raise InputError(f"emulator: template {plan.template}: only cube kernels are emulated")
+    limits = (
+        ("used_core_num", plan.used_core_num, MAX_CORES),
+        ("l1_buffer_num", plan.l1_buffer_num, layout.MAX_SLOTS),
+        ("db_l0c", plan.db_l0c, 2),
+        ("ub_db", plan.ub_db, 2),
+        ("base_m", plan.base_m, None),
+        ("base_n", plan.base_n, None),
+        ("base_k", plan.base_k, None),
+        ("step_k", plan.step_k, None),
+    )
+    for name, value, limit in limits:
+        if value < 1 or (limit is not None and value > limit):
+            allowed = "at least 1" if limit is None else f"in 1..{limit}"
+            raise InputError(f"emulator: {name} = {value}: must be {allowed}")
+
+
+def select_cache_mode(problem: GemmProblem, plan: KernelPlan, l2_bytes: int) -> tuple[bool, bool]:
+    """Whether A and B bypass L2 (specification: host-tiling.md, section 10)."""
+    keeps_a, keeps_b = plan.template in A_RESIDENT, plan.template in B_RESIDENT
+    m_l1 = align_up(problem.m, FRACTAL) if keeps_a else plan.base_m
+    n_l1 = align_up(problem.n, FRACTAL) if keeps_b else plan.base_n
+    k_l1 = plan.k_l1(problem)
+    mode = compute_l2_cache_disable(
+        problem,
+        l2_bytes=l2_bytes,
+        a_in_one_block=plan.base_n >= problem.n and plan.n_tail_cnt <= 1,
+        b_in_one_block=plan.base_m >= problem.m and plan.m_tail_cnt <= 1,
+        a_inner_tile=m_l1 if problem.trans_a else k_l1,
+        b_inner_tile=k_l1 if problem.trans_b else n_l1,
+    )
+    return bool(mode & 1), bool(mode & 2)
+
+
+def _footprint_bytes(problem: GemmProblem, plan: KernelPlan, slices: int) -> int:
+    """An upper limit of what L2 would hold if nothing were evicted."""
+    k_l1 = plan.k_l1(problem)
+    depth = ceil_div(problem.k, k_l1) * align_up(k_l1, FRACTAL) * problem.dtype.size_bytes
+    # Blocks and pieces are objects of their own, hence twice; blocks may be padded to fractals.
+    a_bytes = 2 * problem.m * depth
+    b_bytes = 2 * plan.n_tiles(problem) * align_up(plan.base_n, FRACTAL) * depth
+    return a_bytes + b_bytes + problem.c_total_bytes * slices
+
+
+def prepare(problem: GemmProblem, plan: KernelPlan, constants: EmulatorConstants) -> Run:
+    """The arrays of a run.
+
+    Raises:
+        InputError: the plan is none of a cube template, or cannot compute the problem.
+    """
+    _check(plan)
+    schedule = walk(problem, plan)
+    # A block's K is cut into fewer slices than it has fractals.
+    slices = 1
+    if schedule.params.k_split != "none":
+        slices = ceil_div(problem.k, FRACTAL)
+    tracks = _footprint_bytes(problem, plan, slices) > constants.l2_capacity_bytes
+    work = build_work(problem, plan, schedule, has_c_objects=tracks)
+    keep = _KEEP.get(plan.template, layout.KEEP_NOTHING)
+    k_slabs = ceil_div(problem.k, plan.k_l1(problem))
+    blocks = plan.m_tiles(problem) if plan.template in A_RESIDENT else plan.n_tiles(problem)
+    is_full = plan.template in (Template.A_FULL, Template.B_FULL)
+    resident = blocks * k_slabs if is_full else plan.resident_slabs
+    is_panel = keep in (layout.KEEP_A_PANEL, layout.KEEP_B_PANEL)
+    is_preloading = keep in (layout.KEEP_A, layout.KEEP_B)
+    is_stream_k = plan.template is Template.STREAM_K
+    is_fixpipe = plan.l0c_output is L0cOutput.FIXPIPE
+    through_ub = is_fixpipe and not is_stream_k
+    values = _problem_values(problem, plan) | _constant_values(problem, constants)
+    bypass_a, bypass_b = select_cache_mode(problem, plan, constants.l2_bytes)
+    ub_slots = (plan.ub_db if plan.template is Template.B_FULL else 1) if through_ub else 0
+    launch = constants.launch_ticks
+    if through_ub:
+        launch += constants.mixed_kernel_extra_ticks
+    values |= {
+        layout.K_SLABS: k_slabs,
+        layout.UB_SLOTS: ub_slots,
+        layout.KEEP: keep,
+        layout.RESIDENT: resident,
+        layout.PRELOADS: min(resident, blocks * k_slabs) if is_preloading else 0,
+        layout.FIRST_B: work.first_b,
+        layout.BYPASS_A: bypass_a,
+        layout.BYPASS_B: bypass_b,
+        layout.TRACKS_SIZES: tracks,
+        layout.CAPACITY: constants.l2_capacity_bytes,
+        layout.LAUNCH: launch,
+    }
+    par = np.array([int(values[index]) for index in range(layout.PAR_SIZE)], dtype=np.int64)
+    return Run(
+        par=par,
+        work=work,
+        resident_slabs=resident if is_panel else 0,
+        slots=plan.k_pieces(problem) if is_stream_k else 0,
+        barrier_ticks=constants.barrier_ticks,
+        constants=constants,
+        pitch_unit=PITCH_UNIT if is_fixpipe else 1,
+    )
+
+
+def _problem_values(problem: GemmProblem, plan: KernelPlan) -> dict[int, int]:
+    """Entries of `par` that come from problem and plan alone."""
+    is_fp32 = problem.dtype is DType.FP32
+    return {
+        layout.CORES: plan.used_core_num,
+        layout.ELEMENT_BYTES: problem.dtype.size_bytes,
+        layout.C_ELEMENT_BYTES: problem.out_dtype.size_bytes,
+        layout.BIAS_BYTES: problem.bias_bytes,
+        layout.LEN_M: problem.m,
+        layout.LEN_N: problem.n,
+        layout.LEN_K: problem.k,
+        layout.BASE_M: plan.base_m,
+        layout.BASE_N: plan.base_n,
+        layout.BASE_K: plan.base_k,
+        layout.K_L1: plan.k_l1(problem),
+        layout.C0: problem.dtype.c0_elements,
+        layout.K_INNER_A: not problem.trans_a,
+        layout.K_INNER_B: problem.trans_b,
+        layout.IS_NZ: problem.format_b is Format.NZ,
+        layout.WIDEN_A: 2 if is_fp32 and problem.trans_a else 1,
+        layout.WIDEN_B: 2 if is_fp32 and not problem.trans_b else 1,
+        layout.L1_SLOTS: plan.l1_buffer_num,
+        layout.L0C_HALVES: plan.db_l0c,
+        layout.IS_WIDE_C: problem.out_dtype is DType.FP32,
+    }
+
+
+def _constant_values(problem: GemmProblem, constants: EmulatorConstants) -> dict[int, int]:
+    """Entries of `par` that are constants."""
+    fractal_ticks = constants.fractal_ticks_16bit
+    if problem.dtype is DType.FP32:
+        is_hf32 = problem.is_hf32
+        fractal_ticks = constants.fractal_ticks_hf32 if is_hf32 else constants.fractal_ticks_fp32
+    return {
+        layout.L2_LATENCY: constants.l2_latency_ticks,
+        layout.HBM_LATENCY: constants.hbm_latency_ticks,
+        layout.PORT_Q: constants.port_q,
+        layout.HBM_GRAINS: constants.hbm_grains,
+        layout.L2_GRAINS: constants.l2_grains,
+        layout.FIXPIPE_Q: constants.fixpipe_q,
+        layout.L0A_Q: constants.l1_to_l0a_q,
+        layout.L0B_Q: constants.l1_to_l0b_q,
+        layout.AIV_STORE_Q: constants.aiv_store_q,
+        layout.WRITE_COST: constants.hbm_write_cost_f,
+        layout.LINE_WASTE: constants.line_waste_f,
+        layout.ROW_TICKS: constants.row_ticks,
+        layout.PARTIAL_TICKS: constants.partial_ticks,
+        layout.FRACTAL_TICKS: fractal_ticks,
+        layout.TILE_TICKS: constants.tile_ticks,
+    }
+
+
+def compute_reduction_ticks(run: Run) -> int:
+    """The longest reduction of a stream-K tile (docs/emulator.md, section 5)."""
+    items = run.work.items
+    pieces = items[items[:, C_BLOCK] == NO_OBJECT]
+    tiles = {(int(rows), int(cols)) for rows, cols in pieces[:, [ROWS, COLS]]}
+    return max(_reduction_ticks(run, rows, cols) for rows, cols in tiles)
+
+
+def _reduction_ticks(run: Run, rows: int, cols: int) -> int:
+    """Time of one tile's reduction: its largest band, from all slots."""
+    constants, slots = run.constants, run.slots
+    pitch = align_up(cols, run.pitch_unit)
+    height = align_up(ceil_div(rows, AIV_PER_AIC * slots), ceil_div(PITCH_UNIT, pitch))
+    elements = min(height, rows) * pitch
+    size = elements * (4 * slots + int(run.par[layout.C_ELEMENT_BYTES]))
+    adds = slots * ceil_div(elements, constants.vector_lanes)
+    return span(size, constants.aiv_reduce_q) + adds * 256
+
+
+def count_log_rows(run: Run) -> int:
+    """Rows that a log of the run can need at most."""
+    par = run.par
+    depths = run.work.items[:, DEPTH].astype(np.int64)
+    steps = -(-depths // par[layout.K_L1])
+    l0_steps = steps * -(-par[layout.K_L1] // par[layout.BASE_K])
+    preloads = par[layout.PRELOADS] * par[layout.CORES]
+    return int(2 * steps.sum() + 2 * l0_steps.sum() + 2 * len(depths) + preloads)
