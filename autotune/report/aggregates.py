@@ -48,8 +48,6 @@ class GapSummary:
         mean_gap_ratio: geometric mean of the gap, every row alike.
         expressible_gap_ratio: the same against the best plans that the tiling data can carry.
         weighted_gap_ratio: the same with normalised weights.
-        resolved_mean_gap_ratio: geometric mean with every unresolved gap taken as 0.
-        is_weighted: the weights differ, so that the weighted mean says something of its own.
         coverage: counted rows by coverage.
     """
 
@@ -65,8 +63,6 @@ class GapSummary:
     mean_gap_ratio: float
     expressible_gap_ratio: float
     weighted_gap_ratio: float
-    resolved_mean_gap_ratio: float
-    is_weighted: bool
     coverage: Mapping[Coverage, int]
 
 
@@ -75,7 +71,8 @@ class PassSaving:
     """Time of the matrix multiplications of one forward pass (training: one step) on one device.
 
     Attributes:
-        model: the model.
+        model: the model; empty for the rows that name neither model nor phase, and for a phase
+            over all models.
         tp: tensor-parallel degree, None when unknown.
         phase: phase of the pass, empty when unknown.
         tokens: tokens in flight, None when unknown.
@@ -98,6 +95,11 @@ class PassSaving:
     def saved_ratio(self) -> float:
         """Saved part of the pass, 0..1."""
         return self.saved_us / self.baseline_us if self.baseline_us > 0.0 else 0.0
+
+    @property
+    def resolved_ratio(self) -> float:
+        """Part of the pass that is saved by resolved gaps, 0..1."""
+        return self.resolved_saved_us / self.baseline_us if self.baseline_us > 0.0 else 0.0
 
 
 def is_grouped(row: ResultRow) -> bool:
@@ -132,9 +134,6 @@ def compute_summary(rows: Sequence[ResultRow]) -> GapSummary:
     """The run in numbers."""
     counted = select_counted(rows)
     gaps = [item.compared.gap_ratio for item in counted]
-    kept = [
-        gap if item.compared.resolved else 0.0 for gap, item in zip(gaps, counted, strict=True)
-    ]
     ones = [1.0] * len(counted)
     return GapSummary(
         rows=len(rows),
@@ -154,8 +153,6 @@ def compute_summary(rows: Sequence[ResultRow]) -> GapSummary:
             [item.compared.expressible_gap_ratio for item in counted], ones
         ),
         weighted_gap_ratio=_geometric_mean_gap(gaps, [item.share for item in counted]),
-        resolved_mean_gap_ratio=_geometric_mean_gap(kept, ones),
-        is_weighted=not all(math.isclose(item.share, counted[0].share) for item in counted),
         coverage={
             coverage: sum(item.compared.coverage is coverage for item in counted)
             for coverage in Coverage
@@ -177,13 +174,14 @@ def gap_order(item: CountedRow) -> tuple[float, int]:
 def compute_savings(rows: Sequence[ResultRow]) -> tuple[PassSaving, ...]:
     """Time saved per forward pass: an entry a (model, tp, phase, tokens), in the file's order.
 
-    Only rows that name a model are used: without one, a weight says nothing about a pass.
+    Rows that name neither model nor phase make one entry: their weights are all that is known.
     """
     passes: dict[tuple[str, int | None, str, int | None], list[CountedRow]] = {}
     for item in select_counted(rows):
         row = item.row
-        if row.model:
-            passes.setdefault((row.model, row.tp, row.phase, row.tokens), []).append(item)
+        known = bool(row.model or row.phase)
+        key = (row.model, row.tp, row.phase, row.tokens) if known else ("", None, "", None)
+        passes.setdefault(key, []).append(item)
     return tuple(
         PassSaving(
             model=model,
@@ -192,15 +190,35 @@ def compute_savings(rows: Sequence[ResultRow]) -> tuple[PassSaving, ...]:
             tokens=tokens,
             shapes=len(items),
             baseline_us=sum(i.row.weight * i.compared.baseline.predicted_us for i in items),
-            saved_us=sum(_saved_us(i) for i in items),
-            resolved_saved_us=sum(_saved_us(i) for i in items if i.compared.resolved),
+            saved_us=sum(compute_saved_us(i) for i in items),
+            resolved_saved_us=sum(compute_saved_us(i) for i in items if i.compared.resolved),
         )
         for (model, tp, phase, tokens), items in passes.items()
     )
 
 
-def _saved_us(item: CountedRow) -> float:
-    """Time saved by one row in a pass, in microseconds."""
+def sum_by_phase(savings: Sequence[PassSaving]) -> tuple[PassSaving, ...]:
+    """One entry a phase, summed over models and tokens, in the order of their first pass."""
+    phases: dict[str, list[PassSaving]] = {}
+    for saving in savings:
+        phases.setdefault(saving.phase, []).append(saving)
+    return tuple(
+        PassSaving(
+            model="",
+            tp=None,
+            phase=phase,
+            tokens=None,
+            shapes=sum(one.shapes for one in members),
+            baseline_us=sum(one.baseline_us for one in members),
+            saved_us=sum(one.saved_us for one in members),
+            resolved_saved_us=sum(one.resolved_saved_us for one in members),
+        )
+        for phase, members in phases.items()
+    )
+
+
+def compute_saved_us(item: CountedRow) -> float:
+    """Time saved by one row in a pass, weight x (baseline - best), in microseconds."""
     compared = item.compared
     return item.row.weight * (compared.baseline.predicted_us - compared.best.predicted_us)
 

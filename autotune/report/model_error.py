@@ -21,7 +21,7 @@ CLASS_MEANINGS = MappingProxyType(
         "compute_bound": "the cube's multiply-accumulates fill at least 90 % of the time",
         "read_bound": "reading A and B decides",
         "output_heavy": "C is larger than A and B together",
-        "small": "shorter than 15 µs: mostly launch and latency",
+        "small": "shorter than 15 µs, mostly launch and latency",
         "stream_k": "the stream-K kernel, which splits K between cores",
     }
 )
@@ -65,6 +65,8 @@ class ModelError:
         same_chip: it is the chip of this run.
         overall: the pooled line; None when nothing is known.
         classes: a line a class.
+        held_back: error on the measured kernels that no constant was fitted to, pooled; None
+            without any, or without fitted constants.
         unknown_shapes: counted shapes of classes without a measured kernel; their gaps are never
             resolved.
     """
@@ -75,6 +77,7 @@ class ModelError:
     same_chip: bool
     overall: ClassLine | None
     classes: tuple[ClassLine, ...]
+    held_back: ClassError | None
     unknown_shapes: int
 
     @property
@@ -111,6 +114,7 @@ def summarise_model_error(
         same_chip=measured_on == spec.soc,
         overall=next((line for line in lines if line.name == ALL_CLASSES), None),
         classes=tuple(line for line in lines if line.name != ALL_CLASSES),
+        held_back=report.kept_back if calibration is not None else None,
         unknown_shapes=sum(item.compared.error_class not in known for item in counted),
     )
 

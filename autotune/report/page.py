@@ -6,18 +6,19 @@ from dataclasses import dataclass
 from autotune.manifest import Manifest, RunStatus
 from autotune.report import wording
 from autotune.report.aggregates import (
-    CountedRow,
-    GapSummary,
     compute_savings,
     compute_summary,
     select_counted,
     select_largest,
+    sum_by_phase,
 )
 from autotune.report.figures.gap_distribution import build_gap_distribution
 from autotune.report.figures.gap_rows import build_gap_overview, build_gap_pages
 from autotune.report.figures.model_check import build_model_check
 from autotune.report.figures.style import ReportFigure
 from autotune.report.figures.tile_map import build_tile_map
+from autotune.report.first_tests import CandidateLine, build_first_tests
+from autotune.report.headlines import Headline, build_headlines
 from autotune.report.landscape import compute_tile_map
 from autotune.report.model_error import ModelError, summarise_model_error
 from autotune.report.run_files import RunFiles
@@ -25,34 +26,22 @@ from autotune.report.tables import (
     SavingLine,
     ShapeLine,
     build_counted_lines,
+    build_phase_lines,
     build_saving_lines,
     build_shape_lines,
 )
-from autotune.report.text import clean_text, format_count, format_percent
+from autotune.report.terms import TABLE_TERMS
+from autotune.report.text import clean_text, format_count, group_digits
 from autotune.results import ResultRow
 from hwmodel.cost.evaluators import select_evaluator
 from hwmodel.spec import HardwareSpec
 from hwmodel.validation.errors_report import ErrorReport, compute_error_report
 from hwmodel.validation.measured import load_measured
+from studies.search import Effort
 from studies.strategies import EXHAUSTIVE
 
 LARGEST_ROWS = 8
 """Rows of the table of largest gaps: what a reader takes in before the figures."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Headline:
-    """One of the numbers in large type.
-
-    Attributes:
-        value: the number.
-        label: what it is.
-        note: what to know about it.
-    """
-
-    value: str
-    label: str
-    note: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,7 +51,7 @@ class Report:
     Attributes:
         title: heading.
         marks: warnings that stand on every page, e.g. that the chip is no 950.
-        question: what was asked.
+        opening: what was asked, and of what kind the answer is.
         method: how it was answered.
         answer: what came out, sentence by sentence.
         headlines: the numbers in large type.
@@ -70,20 +59,24 @@ class Report:
         error_sentences: what it means.
         coverage_sentence: how much is beyond the measured kernels; may be empty.
         left_out_sentence: which rows do not count; may be empty.
-        definitions: terms and their meaning.
+        definitions: terms of the first screen and their meaning.
+        terms: those of the tables.
+        first_tests: kernels to time first.
         largest: the rows with the largest gaps.
-        savings: time saved per forward pass.
+        phases: time saved per forward pass, a phase.
+        savings: the same, a pass; empty where the phases say it all.
         overview_figures: figures of the body, in order.
         tile_map_note: why there is no heat map; empty when there is one.
         page_figures: figures of all shapes, at the end.
         lines: all rows.
         has_measured: some row has a measured time.
+        has_regret: some best found is not certified to be the model's optimum, but others are.
         facts: names and values of what the run is made of.
     """
 
     title: str
     marks: tuple[str, ...]
-    question: str
+    opening: str
     method: str
     answer: tuple[str, ...]
     headlines: tuple[Headline, ...]
@@ -92,13 +85,17 @@ class Report:
     coverage_sentence: str
     left_out_sentence: str
     definitions: tuple[tuple[str, str], ...]
+    terms: tuple[tuple[str, str], ...]
+    first_tests: tuple[CandidateLine, ...]
     largest: tuple[ShapeLine, ...]
+    phases: tuple[SavingLine, ...]
     savings: tuple[SavingLine, ...]
     overview_figures: tuple[ReportFigure, ...]
     tile_map_note: str
     page_figures: tuple[ReportFigure, ...]
     lines: tuple[ShapeLine, ...]
     has_measured: bool
+    has_regret: bool
     facts: tuple[tuple[str, str], ...]
 
     @property
@@ -120,7 +117,12 @@ def build_report(run: RunFiles) -> Report:
     largest = with_gap[:LARGEST_ROWS]
     check = _check_model(options.evaluator, run.spec)
     error = summarise_model_error(options.evaluator, run.spec, check, counted)
-    tile_map = compute_tile_map(largest, run.spec, options.evaluator)
+    tile_map = compute_tile_map(
+        largest, run.spec, options.evaluator, quick=options.effort == Effort.QUICK
+    )
+    savings = compute_savings(run.rows)
+    phases = sum_by_phase(savings)
+    lines = build_shape_lines(run.rows)
     figures = (
         build_gap_overview(counted),
         build_gap_distribution(counted),
@@ -130,22 +132,26 @@ def build_report(run: RunFiles) -> Report:
     return Report(
         title=f"Tiling gap of {wording.shapes_name(run.manifest)} on {run.spec.soc}",
         marks=_marks(run.manifest, run.spec),
-        question=wording.question(run.manifest, run.spec, summary),
+        opening=wording.opening(run.manifest, run.spec, summary),
         method=wording.method(run.manifest),
         answer=wording.answer(summary, error, with_gap),
-        headlines=_headlines(summary, error, with_gap),
+        headlines=build_headlines(summary, phases, error),
         error=error,
-        error_sentences=wording.error_sentences(error),
+        error_sentences=(*wording.error_sentences(error), *_trust_sentences(error)),
         coverage_sentence=wording.coverage_sentence(summary),
         left_out_sentence=wording.left_out_sentence(summary),
         definitions=wording.DEFINITIONS,
+        terms=TABLE_TERMS,
+        first_tests=build_first_tests(run.rows, run.spec, options.evaluator),
         largest=build_counted_lines(largest),
-        savings=build_saving_lines(compute_savings(run.rows)),
+        phases=build_phase_lines(phases) if summary.counted > 1 else (),
+        savings=build_saving_lines(savings) if len(savings) > len(phases) else (),
         overview_figures=tuple(figure for figure in figures if figure is not None),
         tile_map_note=tile_map.note,
         page_figures=build_gap_pages(counted),
-        lines=build_shape_lines(run.rows),
+        lines=lines,
         has_measured=any(row.measured_us is not None for row in run.rows),
+        has_regret=len({line.compared.regret for line in lines if line.compared}) > 1,
         facts=_facts(run.manifest, run.spec, run.rows),
     )
 
@@ -168,75 +174,12 @@ def _marks(manifest: Manifest, spec: HardwareSpec) -> tuple[str, ...]:
     return tuple(marks)
 
 
-def _headlines(
-    summary: GapSummary, error: ModelError, with_gap: Sequence[CountedRow]
-) -> tuple[Headline, ...]:
-    """The numbers of the first screen."""
-    headlines: list[Headline] = []
-    if summary.counted:
-        top = with_gap[0] if with_gap else None
-        headlines = [
-            Headline(
-                value=format_percent(summary.mean_gap_ratio),
-                label="mean gap",
-                note=f"geometric, over {format_count(summary.counted, 'shape')}",
-            ),
-            *_weighted_headline(summary),
-            Headline(
-                value=f"{summary.resolved} of {summary.counted}",
-                label="gaps resolved",
-                note="larger than the model's error",
-            ),
-            Headline(
-                value=format_percent(top.compared.gap_ratio if top else 0.0),
-                label="largest gap",
-                note=_largest_note(with_gap),
-            ),
-        ]
-    overall = error.overall
-    headlines.append(
-        Headline(
-            value="unknown" if overall is None else format_percent(overall.median_ape),
-            label="model's median error",
-            note="no measured kernels"
-            if overall is None
-            else _error_note(error, overall.measured),
-        )
-    )
-    return tuple(headlines)
-
-
-def _weighted_headline(summary: GapSummary) -> tuple[Headline, ...]:
-    """The weighted mean, where it says something of its own."""
-    if not summary.is_weighted:
+def _trust_sentences(error: ModelError) -> tuple[str, ...]:
+    """What else to know about the error, where it is known at all."""
+    if error.overall is None:
         return ()
-    return (
-        Headline(
-            value=format_percent(summary.weighted_gap_ratio),
-            label="weighted mean gap",
-            note="by calls per forward pass",
-        ),
-    )
-
-
-def _largest_note(with_gap: Sequence[CountedRow]) -> str:
-    """Whether the largest gap is resolved, and if not, the largest that is."""
-    if not with_gap:
-        return "the vendor's choice is the best"
-    resolved = [item.compared.gap_ratio for item in with_gap if item.compared.resolved]
-    if with_gap[0].compared.resolved:
-        return "resolved"
-    return (
-        f"not resolved; largest resolved {format_percent(resolved[0])}"
-        if resolved
-        else "not resolved"
-    )
-
-
-def _error_note(error: ModelError, measured: int) -> str:
-    """What the error was found on."""
-    kind = "cross-validated on" if error.cross_validated else "on"
-    return f"{kind} {measured} measured kernels"
+    held_back = wording.held_back_sentence(error)
+    return (*((held_back,) if held_back else ()), wording.PAIR_CAVEAT)
 
 
 def _facts(
@@ -261,10 +204,10 @@ def _facts(
             f"{spec.soc}, {spec.npu_arch}, {spec.cores.aic_num} cube cores at "
             f"{spec.cores.clock_mhz} MHz",
         ),
-        ("Plans evaluated", str(sum(item.evaluations for item in compared))),
-        ("Illegal points", str(sum(sum(item.rejected.values()) for item in compared))),
+        ("Plans evaluated", f"{sum(item.evaluations for item in compared):,}"),
+        ("Illegal points", f"{sum(sum(item.rejected.values()) for item in compared):,}"),
         ("Certified", _certified(len(certified), len(compared))),
-        *((("Example certificate", certificates[0]),) if certificates else ()),
+        *((("Example certificate", group_digits(certificates[0])),) if certificates else ()),
         ("Digest of the question", digests.run),
         ("Digest of the shapes", digests.shapes),
         ("Digest of the hardware", digests.spec),
@@ -274,7 +217,8 @@ def _facts(
 
 def _certified(certified: int, compared: int) -> str:
     """For how many shapes the optimum of the model is proven within the space."""
+    verb = "carries" if certified == 1 else "carry"
     return (
-        f"{certified} of {compared} answers carry a certificate: the whole space was covered, so "
-        "the best found is the model's optimum in it up to the stated regret"
+        f"{certified:,} of {format_count(compared, 'answer')} {verb} a certificate: the whole "
+        "space was covered, so the best found is the model's optimum in it, up to the regret"
     )

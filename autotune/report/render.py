@@ -8,6 +8,8 @@ foot of report.html.
 
 import base64
 import hashlib
+import re
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from importlib import resources
 from pathlib import Path
@@ -18,10 +20,11 @@ from markupsafe import Markup
 from autotune.atomic_write import write_text_atomically
 from autotune.manifest import Manifest
 from autotune.report.figures.style import ReportFigure, inline_svg
+from autotune.report.first_tests import HOW_TO_APPLY
 from autotune.report.markdown import Verbatim, escape_markdown
 from autotune.report.page import Report, build_report
 from autotune.report.run_files import load_run_files
-from autotune.report.text import TIMES, clean_text, format_gap, format_percent
+from autotune.report.text import TIMES, clean_text, format_gap, format_percent, name_class
 from hwmodel.errors import RunDirectoryError
 
 REPORT_HTML_NAME = "report.html"
@@ -30,10 +33,16 @@ FIGURES_NAME = "figures"
 
 TILING_NOTE = (
     f"A tiling reads base_m{TIMES}base_n{TIMES}base_k, step_k L0 steps per L1 step, "
-    "W = rows of blocks in a window of the block order; a kernel template other than aswt stands "
-    "in front."
+    "W = rows of tiles in a window of the block order; a kernel other than ASWT stands in front. "
+    "The words are explained at the end."
 )
 """Explains `autotune.report.text.describe_tiling` below the tables."""
+
+LONG_TABLE = 30
+"""Rows from which on a table is folded."""
+
+_LINE_ENDS = re.compile(r"[ \t]+\n")
+_BLANK_LINES = re.compile(r"\n{3,}")
 
 _PACKAGE = "autotune.report"
 _TEMPLATES = "templates"
@@ -63,12 +72,16 @@ def render_html(report: Report, stamp: str) -> str:
     environment = Environment(
         loader=PackageLoader(_PACKAGE, _TEMPLATES), autoescape=True, undefined=StrictUndefined
     )
-    environment.filters.update(percent=format_percent, gap=format_gap)
+    environment.filters.update(
+        percent=format_percent, gap=format_gap, class_name=name_class, unbroken=_unbroken
+    )
     script = environment.get_template("sort.js.j2").render()
     css = resources.files(_PACKAGE).joinpath(_TEMPLATES, "report.css").read_text("utf-8")
     return environment.get_template("report.html.j2").render(
         report=report,
         tiling_note=TILING_NOTE,
+        how_to_apply=HOW_TO_APPLY,
+        long_table=LONG_TABLE,
         stamp=stamp,
         css=Markup(css),
         script=Markup(script),
@@ -86,8 +99,13 @@ def render_markdown(report: Report) -> str:
         undefined=StrictUndefined,
         keep_trailing_newline=True,
     )
-    environment.filters.update(percent=format_percent, gap=format_gap, verbatim=Verbatim)
-    return environment.get_template("report.md.j2").render(report=report, tiling_note=TILING_NOTE)
+    environment.filters.update(
+        percent=format_percent, gap=format_gap, class_name=name_class, verbatim=Verbatim
+    )
+    text = environment.get_template("report.md.j2").render(
+        report=report, tiling_note=TILING_NOTE, how_to_apply=HOW_TO_APPLY
+    )
+    return _BLANK_LINES.sub("\n\n", _LINE_ENDS.sub("\n", text)).rstrip() + "\n"
 
 
 def format_stamp(manifest: Manifest, run_directory: Path, now: datetime) -> str:
@@ -103,6 +121,12 @@ def format_stamp(manifest: Manifest, run_directory: Path, now: datetime) -> str:
 def _inline(figure: ReportFigure) -> Markup:
     """A figure as markup of the page; its texts were escaped when it was drawn."""
     return Markup(inline_svg(figure))
+
+
+def _unbroken(parts: str | Sequence[str]) -> Markup:
+    """Parts separated by commas; a line may break between them, not inside one."""
+    pieces = parts.split(", ") if isinstance(parts, str) else parts
+    return Markup(", ").join(Markup('<span class="part">{}</span>').format(p) for p in pieces)
 
 
 def _content_hash(script: str) -> str:

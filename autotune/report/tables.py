@@ -13,6 +13,7 @@ from autotune.report.text import (
     format_percent,
     format_product,
     format_us,
+    name_class,
 )
 from autotune.results import ComparedPlans, ResultRow
 
@@ -87,6 +88,7 @@ class SavingLine:
     saved: str
     saved_share: str
     resolved_saved: str
+    resolved_share: str
 
 
 def build_shape_lines(rows: Sequence[ResultRow]) -> tuple[ShapeLine, ...]:
@@ -100,19 +102,44 @@ def build_counted_lines(items: Sequence[CountedRow]) -> tuple[ShapeLine, ...]:
 
 
 def build_saving_lines(savings: Sequence[PassSaving]) -> tuple[SavingLine, ...]:
-    """The savings as text."""
+    """The savings of each pass as text."""
     return tuple(
-        SavingLine(
-            model=clean_text(saving.model) + (f" (tp {saving.tp})" if saving.tp else ""),
-            phase=clean_text(saving.phase),
-            tokens="" if saving.tokens is None else str(saving.tokens),
-            shapes=saving.shapes,
-            baseline=format_us(saving.baseline_us),
-            saved=format_us(saving.saved_us),
-            saved_share=format_percent(saving.saved_ratio),
-            resolved_saved=format_us(saving.resolved_saved_us),
+        _saving_line(
+            saving,
+            clean_text(saving.model) + (f" (tp {saving.tp})" if saving.tp else "")
+            or "rows without a model",
         )
         for saving in savings
+    )
+
+
+def build_phase_lines(phases: Sequence[PassSaving]) -> tuple[SavingLine, ...]:
+    """The savings of each phase as text; without phases, one line for all shapes."""
+    return tuple(
+        _saving_line(
+            saving,
+            "all passes"
+            if saving.phase
+            else "all shapes"
+            if len(phases) == 1
+            else "rows without a phase",
+        )
+        for saving in phases
+    )
+
+
+def _saving_line(saving: PassSaving, name: str) -> SavingLine:
+    """One line of savings."""
+    return SavingLine(
+        model=name,
+        phase=clean_text(saving.phase),
+        tokens="" if saving.tokens is None else f"{saving.tokens:,}",
+        shapes=saving.shapes,
+        baseline=format_us(saving.baseline_us),
+        saved=format_us(saving.saved_us),
+        saved_share=format_percent(saving.saved_ratio),
+        resolved_saved=format_us(saving.resolved_saved_us),
+        resolved_share=format_percent(saving.resolved_ratio),
     )
 
 
@@ -154,7 +181,7 @@ def _compared_cells(compared: ComparedPlans) -> ComparedCells:
         ).replace(" % →", " →"),
         roofline_value=best.roofline_ratio,
         coverage=compared.coverage.value,
-        error_class=compared.error_class.replace("_", " "),
+        error_class=name_class(compared.error_class),
         regret="none" if compared.regret_ratio is None else format_percent(compared.regret_ratio),
         violations="; ".join(compared.violations),
     )

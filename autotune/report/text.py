@@ -4,6 +4,7 @@ Names come from a user's file, so they may hold anything. Escaping belongs to th
 Markdown, SVG) and is done there; this module removes what no format can show.
 """
 
+import re
 import unicodedata
 
 from hwmodel.dtypes import DType, Format
@@ -36,6 +37,17 @@ _SIGNIFICANT_DIGITS = 3
 """Digits of a printed time; the models are not better than that."""
 
 _PERCENT = 100.0
+
+_LONG_NUMBER = re.compile(r"(?<![\w.,])\d{4,}(?![\w.])")
+
+STREAM_K = "stream-K"
+_TEMPLATE_NAMES = {
+    Template.ASWT: "ASWT",
+    Template.A_FULL: "A full load",
+    Template.B_FULL: "B full load",
+    Template.STREAM_K: STREAM_K,
+}
+"""Templates with names of their own; `autotune.report.terms` explains them."""
 
 
 def clean_text(text: str) -> str:
@@ -110,8 +122,23 @@ def format_gap(ratio: float) -> str:
 
 
 def format_count(count: int, singular: str, plural: str = "") -> str:
-    """A number with its noun, e.g. `1 shape`, `210 shapes`."""
-    return f"{count} {singular if count == 1 else plural or singular + 's'}"
+    """A number with its noun, e.g. `1 shape`, `1,210 shapes`."""
+    return f"{count:,} {singular if count == 1 else plural or singular + 's'}"
+
+
+def group_digits(text: str) -> str:
+    """The text with separators in its long whole numbers, e.g. `12,345 evaluated`."""
+    return _LONG_NUMBER.sub(lambda match: f"{int(match[0]):,}", text)
+
+
+def name_class(error_class: str) -> str:
+    """An error class as the report writes it, e.g. `read bound`, `stream-K`."""
+    return STREAM_K if error_class == Template.STREAM_K else error_class.replace("_", " ")
+
+
+def name_template(template: Template) -> str:
+    """A kernel template as the report writes it, e.g. `A full load`, `stream-K`."""
+    return _TEMPLATE_NAMES.get(template, template.value)
 
 
 def format_product(*factors: int) -> str:
@@ -123,12 +150,12 @@ def describe_tiling(plan: KernelPlan) -> str:
     """A plan in one line: the L0C tile and step, then only what differs from the plainest kernel.
 
     `256x256x64, step 4, W 4` reads: base_m x base_n x base_k, step_k 4, window_len 4. The template
-    stands in front when it is not `aswt`; double L0C (`2 L0C`), tail split (`tail 2x1`), K split
+    stands in front when it is not ASWT; double L0C (`2 L0C`), tail split (`tail 2x1`), K split
     (`K/2048`), fixpipe output through UB (`via UB`), resident slabs and the number of L1 slots
     follow when they are not the default.
     """
     if plan.template in {Template.K_EQUAL_ZERO, Template.TO_MULTI_MUL}:
-        return plan.template.value
+        return name_template(plan.template)
     parts = [format_product(plan.base_m, plan.base_n, plan.base_k), f"step {plan.step_k}"]
     if plan.window_len > 1:
         parts.append(f"W {plan.window_len}" + ("" if plan.serpentine else " one-way"))
@@ -145,7 +172,7 @@ def describe_tiling(plan: KernelPlan) -> str:
     if plan.l1_buffer_num != 2:
         parts.append(f"{plan.l1_buffer_num} L1 slots")
     text = ", ".join(parts)
-    return text if plan.template is Template.ASWT else f"{plan.template.value} {text}"
+    return text if plan.template is Template.ASWT else f"{name_template(plan.template)} {text}"
 
 
 def describe_problem(problem: GemmProblem) -> str:

@@ -62,17 +62,17 @@ def shapes_name(manifest: Manifest) -> str:
     return short_name(PurePath(manifest.options.shapes).name)
 
 
-def question(manifest: Manifest, spec: HardwareSpec, summary: GapSummary) -> str:
-    """What was asked."""
+def opening(manifest: Manifest, spec: HardwareSpec, summary: GapSummary) -> str:
+    """What was asked, and of what kind the answer is."""
     shapes = (
         "the GEMM shape"
         if summary.rows == 1
         else f"each of the {format_count(summary.rows, 'GEMM shape')}"
     )
     return (
-        f"For {shapes} in {shapes_name(manifest)}: how much time does the vendor's MatMulV3 "
-        f"kernel lose on an {spec.soc} because its host code does not choose the best tiling and "
-        "schedule?"
+        f"Model prediction; nothing was run on a chip. For {shapes} in {shapes_name(manifest)}, "
+        f"the tiling that the vendor's MatMulV3 host code chooses on an {spec.soc} is compared "
+        f"with the best that the {manifest.options.evaluator} model finds."
     )
 
 
@@ -84,80 +84,59 @@ def method(manifest: Manifest) -> str:
         if options.strategy == "exhaustive"
         else f", {options.trials} trials, seed {options.seed}"
     )
+    smaller = " (a smaller space: gaps are lower bounds)" if options.effort == "quick" else ""
     return (
-        f"Study {options.study}, strategy {options.strategy}{sampling}, effort {options.effort}. "
-        f"Every time is a prediction of the {options.evaluator} model, which both chose and "
-        "judged the tilings; nothing was run on a chip for this report."
+        f"Study {options.study}, strategy {options.strategy}{sampling}, effort "
+        f"{options.effort}{smaller}. The same model chose the tilings and judged them."
     )
 
 
 def answer(
     summary: GapSummary, error: ModelError, with_gap: Sequence[CountedRow]
 ) -> tuple[str, ...]:
-    """What came out, in one to three sentences; `with_gap`: rows with a gap, largest first."""
+    """What came out, in one or two sentences; `with_gap`: rows with a gap, largest first."""
     if summary.counted == 0:
-        return (
-            "No shape could be compared, so there is no answer; the table at the end says why for "
-            "each.",
-        )
+        return ("No shape could be compared; the table at the end says why.",)
     if not with_gap:
-        shapes = format_count(summary.counted, "shape")
-        return (
-            f"No better tiling was found for any of {shapes}: the vendor's choice is the best "
-            "there is.",
+        where = (
+            "" if summary.counted == 1 else f" for any of {format_count(summary.counted, 'shape')}"
         )
-    sentences = [_mean_sentence(summary)]
+        return (f"No better tiling was found{where}: the vendor's choice is the best there is.",)
     resolved = [item for item in with_gap if item.compared.resolved]
     if resolved:
-        top = resolved[0]
-        sentences.append(
-            f"{_resolved_count(summary)}; counting only those and taking every other gap as "
-            f"nothing, the mean is {format_percent(summary.resolved_mean_gap_ratio)}."
-        )
-        sentences.append(
-            f"The largest resolved gap is {format_gap(top.compared.gap_ratio)}: "
-            f"{short_name(top.row.name)}."
-        )
-    elif error.decides:
-        sentences.append(
-            "No gap is resolved, that is, larger than the model's error can explain: on this "
-            "evidence the vendor's tiling cannot be told from the best."
-        )
-    else:
-        sentences.append(
+        return (_resolved_count(summary), *_largest_resolved(summary, resolved[0]))
+    if not error.decides:
+        return (
             "No gap can be resolved, because the model's error on this chip is not known well "
-            "enough: these numbers say where to look, not what is gained."
+            "enough: these numbers say where to look, not what is gained.",
         )
-    return tuple(sentences)
-
-
-def _mean_sentence(summary: GapSummary) -> str:
-    """The two means."""
-    if summary.counted == 1:
-        mean = format_percent(summary.mean_gap_ratio)
-        return f"The vendor's tiling takes {mean} longer than the best found."
-    weighted = (
-        f"; {format_percent(summary.weighted_gap_ratio)} when shapes are weighted by their calls "
-        "per forward pass, every model and phase alike"
-        if summary.is_weighted
-        else ""
-    )
     return (
-        f"On the {summary.counted} shapes that count, the vendor's tiling takes "
-        f"{format_percent(summary.mean_gap_ratio)} longer than the best found (geometric "
-        f"mean{weighted})."
+        "No gap is resolved, that is, larger than the model's error can explain: on this "
+        "evidence the vendor's tiling cannot be told from the best.",
+    )
+
+
+def _largest_resolved(summary: GapSummary, top: CountedRow) -> tuple[str, ...]:
+    """The largest resolved gap by name, where there is more than one shape to choose from."""
+    if summary.counted == 1:
+        return ()
+    gap = format_gap(top.compared.gap_ratio)
+    return (
+        (f"The largest of them is {gap}: {short_name(top.row.name)}.",)
+        if (summary.resolved > 1)
+        else (f"It is {gap}: {short_name(top.row.name)}.",)
     )
 
 
 def _resolved_count(summary: GapSummary) -> str:
     """How many gaps are resolved."""
+    meaning = ", that is, larger than the model's error can explain."
     if summary.resolved == summary.counted:
-        return "Every gap is resolved" if summary.counted > 1 else "The gap is resolved"
-    verb = "is" if summary.resolved == 1 else "are"
-    return (
-        f"{summary.resolved} of {summary.counted} gaps {verb} resolved, that is, larger than the "
-        "model's error can explain"
-    )
+        counted = "Every gap is" if summary.counted > 1 else "The gap is"
+    else:
+        verb = "is" if summary.resolved == 1 else "are"
+        counted = f"{summary.resolved:,} of {summary.counted:,} gaps {verb}"
+    return f"{counted} resolved{meaning}"
 
 
 def error_sentences(error: ModelError) -> tuple[str, ...]:
@@ -214,6 +193,25 @@ def coverage_sentence(summary: GapSummary) -> str:
         "All measured kernels are bf16, ND, without bias, neither operand transposed, in the "
         "vendor's block order; a comparison is extrapolated as soon as one of its two tilings has "
         "a tile, an order or a kernel that was never measured."
+    )
+
+
+PAIR_CAVEAT = (
+    "No shape was measured with two tilings: these are errors of times, and how well the model "
+    "tells two tilings of one shape apart is not known."
+)
+"""What the measured kernels cannot say (specification: hardware.md, "Measured kernels")."""
+
+
+def held_back_sentence(error: ModelError) -> str:
+    """The error on the kernels that no constant was fitted to; empty when there are none."""
+    held_back = error.held_back
+    if held_back is None:
+        return ""
+    return (
+        f"Of {format_count(held_back.n, 'kernel')} held back from every fit, the median error is "
+        f"{format_percent(held_back.median_ape)}; one in ten is wrong by more than "
+        f"{format_percent(held_back.p90_ape)}."
     )
 
 

@@ -23,6 +23,9 @@ from autotune.report.text import format_count, format_gap, format_percent
 NAME = "gap_distribution"
 TITLE = "Distribution of the gap"
 
+LEAST_SHAPES = 5
+"""Fewer gaps are no distribution."""
+
 _HEIGHT = 300.0
 _LINEAR_UP_TO = 0.01
 """Gaps up to 1 % are drawn on a linear scale, larger ones on a logarithmic one."""
@@ -35,16 +38,16 @@ _SHARE_TICKS = (0.0, 0.25, 0.5, 0.75, 1.0)
 
 
 def build_gap_distribution(items: Sequence[CountedRow]) -> ReportFigure | None:
-    """The figure with its words; None without a shape."""
-    if not items:
+    """The figure with its words; None for so few shapes that their rows say it all."""
+    if len(items) < LEAST_SHAPES:
         return None
     gaps = np.array([item.compared.gap_ratio for item in items])
     within = float(np.mean(gaps <= _SMALL_GAP))
     caption = (
-        "Read: the curve's height at a gap of x is the share of shapes whose gap is at most x. A "
-        "curve that rises early says that the vendor's choice is nearly the best for most shapes. "
-        "Dots are resolved gaps; the dashed curve counts each shape by its calls per forward "
-        "pass, every model and phase alike."
+        f"{format_percent(within)} of the shapes have a gap of at most "
+        f"{format_percent(_SMALL_GAP)}: the height of the curve at a gap is the share of shapes "
+        "with no larger gap. Dots are resolved gaps; the dashed curve counts each shape by its "
+        "calls per forward pass, every model and phase alike."
     )
     alt = (
         f"Cumulative distribution of {format_count(len(items), 'gap')}: {format_percent(within)} "
@@ -90,7 +93,9 @@ def draw_gap_distribution(items: Sequence[CountedRow]) -> Figure:
             label="resolved gap",
             zorder=3,
         )
-    axes.set_xlabel("gap (time of the vendor's tiling over that of the best, less 1)")
+    axes.set_xlabel(
+        f"gap (scale: linear up to {format_percent(_LINEAR_UP_TO)}, logarithmic beyond)"
+    )
     axes.set_ylabel("share of shapes with at most this gap")
     figure.legend(loc="upper center", bbox_to_anchor=(0.5, 1.0), ncols=3)
     return figure

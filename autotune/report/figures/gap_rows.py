@@ -38,6 +38,7 @@ from autotune.report.text import (
     clip_text,
     format_count,
     format_gap,
+    format_percent,
     format_product,
     format_us,
 )
@@ -46,7 +47,10 @@ OVERVIEW_ROWS = 30
 """Rows of the overview: what fits one screen and is read in a minute."""
 
 PAGE_ROWS = 60
-"""Rows of one page of the complete list: what fits a printed page."""
+"""Rows of one page of the other shapes: what fits a printed page."""
+
+LEAST_GAP = 0.001
+"""Smaller gaps are not drawn on the pages: the two marks would hide each other."""
 
 NAME_COLUMNS = 44
 """Longest name shown, in characters."""
@@ -79,6 +83,7 @@ class GapLine:
     name: str
     size: str
     gap: str
+    gap_ratio: float
     times: str
     baseline: float
     best: float
@@ -92,47 +97,61 @@ def build_gap_overview(items: Sequence[CountedRow]) -> ReportFigure | None:
         return None
     shown = lines[:OVERVIEW_ROWS]
     caption = (
-        "Each row is a shape. The distance between the two marks is the gap: how much longer the "
-        "vendor's tiling takes (diamond) than the best found (dot). Both are multiples of the "
-        "roofline, the vertical line at 1, which no tiling can beat. "
-        f"{format_count(len(shown), 'shape')}"
-        + (
-            f" with the largest gaps of {len(lines)}; all are drawn at the end."
-            if len(shown) < len(lines)
-            else ", largest gap first."
-        )
+        f"{_count_shown(len(shown), len(lines))} The distance between the two marks is the gap: "
+        "how much longer the vendor's tiling takes (diamond) than the best found (dot). Both are "
+        "multiples of the roofline, the vertical line at 1, which no tiling can beat."
     )
-    worst = shown[0]
     resolved = sum(line.resolved for line in shown)
-    alt = (
-        f"Dot plot of {format_count(len(shown), 'shape')}, sorted by gap from {worst.gap} "
-        f"({worst.name}) down to {shown[-1].gap}; {resolved} of these gaps are resolved. The "
-        "table of all shapes holds the same numbers."
-    )
+    if len(shown) == 1:
+        alt = f"Dot plot of one shape with a gap of {shown[0].gap}."
+    else:
+        alt = (
+            f"Dot plot of {format_count(len(shown), 'shape')}, sorted by gap from {shown[0].gap} "
+            f"({shown[0].name or shown[0].size}) down to {shown[-1].gap}; {resolved} of these "
+            "gaps are resolved. The table of all shapes holds the same numbers."
+        )
     return _render("gap_per_shape", "Gap per shape", caption, alt, shown, find_right_edge(lines))
 
 
+def _count_shown(shown: int, count: int) -> str:
+    """Which shapes the overview shows."""
+    if count == 1:
+        return "The row is the shape."
+    if shown == count:
+        return "Each row is a shape, largest gap first."
+    return f"Each row is a shape: the {shown} largest gaps of {count:,}."
+
+
 def build_gap_pages(items: Sequence[CountedRow]) -> tuple[ReportFigure, ...]:
-    """All shapes, in pages; empty when the overview already shows them all."""
+    """The shapes after those of the overview, in pages, as long as there is a gap to see."""
     lines = build_lines(items)
-    if len(lines) <= OVERVIEW_ROWS:
+    rest = [line for line in lines[OVERVIEW_ROWS:] if line.gap_ratio >= LEAST_GAP]
+    if not rest:
         return ()
-    page_count = math.ceil(len(lines) / PAGE_ROWS)
-    page_rows = math.ceil(len(lines) / page_count)
+    below = sum(line.gap_ratio < LEAST_GAP for line in lines)
+    page_count = math.ceil(len(rest) / PAGE_ROWS)
+    page_rows = math.ceil(len(rest) / page_count)
     figures: list[ReportFigure] = []
     for number in range(1, page_count + 1):
         first = (number - 1) * page_rows
-        shown = lines[first : first + page_rows]
-        places = f"{first + 1} to {first + len(shown)} of {len(lines)}"
+        shown = rest[first : first + page_rows]
+        start = OVERVIEW_ROWS + first + 1
+        places = f"{start} to {start + len(shown) - 1} of {len(lines):,}"
+        left_out = (
+            f" {format_count(below, 'shape')} with a gap below {format_percent(LEAST_GAP)} "
+            f"{'is' if below == 1 else 'are'} not drawn."
+            if below and number == page_count
+            else ""
+        )
         figures.append(
             _render(
                 f"gap_per_shape_{number}",
-                f"Gap per shape, page {number} of {page_count}",
-                f"Shapes {places}, largest gap first.",
+                f"Gap per shape, continued: page {number} of {page_count}",
+                f"Shapes {places}, largest gap first, after those of the first figure.{left_out}",
                 f"Dot plot of shapes {places}, gaps from {shown[0].gap} down to {shown[-1].gap}. "
                 "The table of all shapes holds the same numbers.",
                 shown,
-                find_right_edge(lines),
+                find_right_edge(rest),
             )
         )
     return tuple(figures)
@@ -168,6 +187,7 @@ def build_lines(items: Sequence[CountedRow]) -> list[GapLine]:
                 name="" if name == problem.label() else clip_text(name, NAME_COLUMNS),
                 size=format_product(problem.m, problem.k, problem.n),
                 gap=format_gap(compared.gap_ratio),
+                gap_ratio=compared.gap_ratio,
                 times=f"{format_us(baseline_us)} → {format_us(best_us)}",
                 baseline=baseline_us / compared.roofline_us,
                 best=best_us / compared.roofline_us,

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -15,6 +15,7 @@ from matplotlib.transforms import Bbox, BboxTransformTo
 from numpy.typing import NDArray
 
 from autotune.report.figures.style import (
+    FAINT,
     INK,
     SMALL_FONT_SIZE,
     WIDTH,
@@ -23,7 +24,14 @@ from autotune.report.figures.style import (
     place_axes,
     render_svg,
 )
-from autotune.report.text import TIMES, format_gap, format_product, format_us, short_name
+from autotune.report.text import (
+    TIMES,
+    format_gap,
+    format_product,
+    format_us,
+    name_template,
+    short_name,
+)
 from hwmodel.plan import KernelPlan, Template
 
 NAME = "tile_map"
@@ -39,6 +47,9 @@ _LEVELS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
 """Upper ends of the colour steps: how much longer than the fastest tile."""
 
 _BOUNDS = (0.0, *_LEVELS, np.inf)
+_MARGIN = 1
+"""Cells around the part of the map that is shown."""
+
 _LONE_CELL = 1.25
 """Edges of the only cell of an axis, relative to its size."""
 
@@ -56,6 +67,9 @@ _COLOURS = (
     "#e9ecee",
 )
 """One colour a step, dark is fast; lightness alone tells them apart, so grey print works."""
+
+_QUICK_SPACE = "some block orders, with the rest of the tiling by the vendor's rules"
+_WHOLE_SPACE = "all steps, buffers and block orders"
 
 _MARK_BASELINE = "#ff8a3d"
 _WHITE = "#ffffff"
@@ -80,6 +94,7 @@ class TileMap:
         best: the best plan found.
         best_us_found: its predicted time.
         gap_ratio: the gap between the two.
+        quick: the map covers the quick space only.
     """
 
     name: str
@@ -91,6 +106,7 @@ class TileMap:
     best: KernelPlan
     best_us_found: float
     gap_ratio: float
+    quick: bool
 
 
 def build_tile_map(tile_map: TileMap) -> ReportFigure:
@@ -99,12 +115,17 @@ def build_tile_map(tile_map: TileMap) -> ReportFigure:
     name = short_name(tile_map.name)
     caption = (
         f"Shape {name}, gap {format_gap(tile_map.gap_ratio)}. Each cell is an L0C tile of base_m "
-        f"{TIMES} base_n; its colour is the least predicted time at that tile over all windows, "
-        "with base_k, steps, buffers and tail split by the vendor's rules, relative to the "
-        "fastest cell. Empty cells have no legal plan. The marks stand at the tile of each plan; "
-        "with other steps or another template a plan may be faster or slower than its cell."
-        + _template_note(tile_map)
+        f"{TIMES} base_n; its colour is the least predicted time at that tile, relative to the "
+        f"fastest, over {_QUICK_SPACE if tile_map.quick else _WHOLE_SPACE}, as in the search of "
+        "this run. White cells have no legal plan. The marks stand at the tile of each plan, "
+        "which may be slower than its cell." + _template_note(tile_map)
     )
+    shown = crop_tile_map(tile_map)
+    if shown.best_us.shape != tile_map.best_us.shape:
+        caption += (
+            f" Cut to the tiles around those within {format_gap(_LEVELS[-1])} of the fastest and "
+            "around the marks."
+        )
     near = int(np.sum(tile_map.best_us <= fastest * (1.0 + _LEVELS[0])))
     legal = int(np.sum(np.isfinite(tile_map.best_us)))
     alt = (
@@ -114,8 +135,35 @@ def build_tile_map(tile_map: TileMap) -> ReportFigure:
         f"({format_us(tile_map.baseline_us)} µs), the best found is {_tile(tile_map.best)} "
         f"({format_us(tile_map.best_us_found)} µs)."
     )
-    svg = render_svg(lambda: draw_tile_map(tile_map), title=TITLE, description=alt)
+    svg = render_svg(lambda: draw_tile_map(shown), title=TITLE, description=alt)
     return ReportFigure(name=NAME, title=TITLE, caption=caption, alt=alt, svg=svg)
+
+
+def crop_tile_map(tile_map: TileMap) -> TileMap:
+    """The part worth looking at: tiles up to the last colour step, and both marks, with a margin.
+
+    A map over all legal tiles shows little but the slow ones: on these logarithmic axes tiles many
+    times slower than the best take most of the area.
+    """
+    near = tile_map.best_us <= np.nanmin(tile_map.best_us) * (1.0 + _LEVELS[-1])
+    plans = (tile_map.baseline, tile_map.best)
+    rows = _worthy(near.any(axis=1), tile_map.base_m, [plan.base_m for plan in plans])
+    columns = _worthy(near.any(axis=0), tile_map.base_n, [plan.base_n for plan in plans])
+    return replace(
+        tile_map,
+        base_m=tile_map.base_m[rows],
+        base_n=tile_map.base_n[columns],
+        best_us=tile_map.best_us[rows, columns],
+    )
+
+
+def _worthy(near: NDArray[np.bool_], sizes: NDArray[np.int64], marks: Sequence[int]) -> slice:
+    """The stretch of an axis that holds every near size and every mark on it, plus the margin."""
+    places = set(np.flatnonzero(near).tolist())
+    for mark in marks:
+        if sizes[0] <= mark <= sizes[-1]:
+            places.add(int(np.argmin(np.abs(sizes - mark))))
+    return slice(max(0, min(places) - _MARGIN), max(places) + 1 + _MARGIN)
 
 
 def draw_tile_map(tile_map: TileMap) -> Figure:
@@ -173,7 +221,7 @@ def _rectangle(box: Bbox) -> Path:
 def _template_note(tile_map: TileMap) -> str:
     """A sentence when a marked plan is of another kernel template than the map's."""
     others = [
-        f"{whose} plan is of the template {plan.template.value}"
+        f"{whose} plan is of the template {name_template(plan.template)}"
         for whose, plan in (("the vendor's", tile_map.baseline), ("the best", tile_map.best))
         if plan.template is not Template.ASWT
     ]
@@ -241,6 +289,7 @@ def _draw_legend(figure: Figure) -> None:
         Patch(facecolor=colour, edgecolor="none", label=label)
         for colour, label in zip(_COLOURS, labels, strict=True)
     ]
+    steps.append(Patch(facecolor="none", edgecolor=FAINT, label="white: no legal plan"))
     left = (WIDTH - _RIGHT + _TOP) / WIDTH
     for handles, title, top in ((marks, None, 1.0), (steps, "slower than the fastest", 0.84)):
         figure.legend(
