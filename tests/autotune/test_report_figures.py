@@ -25,7 +25,12 @@ from autotune.report.figures.gap_rows import (
 )
 from autotune.report.figures.model_check import build_model_check, draw_model_check
 from autotune.report.figures.style import ROLES, ReportFigure, figure_style, inline_svg
-from autotune.report.figures.tile_map import TileMap, build_tile_map, draw_tile_map
+from autotune.report.figures.tile_map import (
+    TileMap,
+    build_tile_map,
+    crop_tile_map,
+    draw_tile_map,
+)
 from autotune.results import ResultRow
 from hwmodel.plan import Template
 from hwmodel.spec_io import load_hardware
@@ -242,6 +247,28 @@ def test_any_gap_has_a_distribution(gap: float) -> None:
     items = select_counted((make_row(0, make_compared(gap)), make_row(1, make_compared(0.0))))
     with figure_style():
         assert find_overlaps(draw_gap_distribution(items)) == []
+
+
+def test_the_tile_map_is_cut_to_where_something_happens() -> None:
+    sizes = np.arange(16, 513, 16)
+    times = np.full((32, 32), 400.0)
+    times[5:9, 7:11] = 60.0
+    times[7, 9] = 40.0
+    full = make_tile_map(
+        best_us=times, baseline=make_plan(144, 160), best=make_plan(128, 160), baseline_us=60.0
+    )
+    shown = crop_tile_map(full)
+    assert shown.base_m.tolist() == sizes[4:10].tolist()
+    assert shown.base_n.tolist() == sizes[6:12].tolist()
+    assert (shown.best_us == times[4:10, 6:12]).all()
+    far = crop_tile_map(replace(full, baseline=make_plan(16, 512)))
+    assert far.base_m.tolist() == sizes[0:10].tolist(), "the vendor's mark stays in sight"
+    assert far.base_n.tolist() == sizes[6:32].tolist()
+    outside = crop_tile_map(replace(full, baseline=make_plan(1024, 160)))
+    assert outside.base_m.tolist() == shown.base_m.tolist()
+    assert "Cut to the tiles around those within +100.0 %" in build_tile_map(full).caption
+    flat = make_tile_map(best_us=np.full((32, 32), 40.0))
+    assert "Cut to" not in build_tile_map(flat).caption
 
 
 def test_tile_maps_of_one_tile_and_of_other_templates() -> None:

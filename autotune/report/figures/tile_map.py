@@ -117,7 +117,7 @@ def build_tile_map(tile_map: TileMap) -> ReportFigure:
         f"Shape {name}, gap {format_gap(tile_map.gap_ratio)}. Each cell is an L0C tile of base_m "
         f"{TIMES} base_n; its colour is the least predicted time at that tile, relative to the "
         f"fastest, over {_QUICK_SPACE if tile_map.quick else _WHOLE_SPACE}, as in the search of "
-        "this run. White cells have no legal plan. The marks stand at the tile of each plan, "
+        "this run. Blank cells have no legal plan. The marks stand at the tile of each plan, "
         "which may be slower than its cell." + _template_note(tile_map)
     )
     shown = crop_tile_map(tile_map)
@@ -146,9 +146,10 @@ def crop_tile_map(tile_map: TileMap) -> TileMap:
     times slower than the best take most of the area.
     """
     near = tile_map.best_us <= np.nanmin(tile_map.best_us) * (1.0 + _LEVELS[-1])
+    near_rows, near_columns = np.nonzero(near)
     plans = (tile_map.baseline, tile_map.best)
-    rows = _worthy(near.any(axis=1), tile_map.base_m, [plan.base_m for plan in plans])
-    columns = _worthy(near.any(axis=0), tile_map.base_n, [plan.base_n for plan in plans])
+    rows = _worthy(near_rows, tile_map.base_m, [plan.base_m for plan in plans])
+    columns = _worthy(near_columns, tile_map.base_n, [plan.base_n for plan in plans])
     return replace(
         tile_map,
         base_m=tile_map.base_m[rows],
@@ -157,9 +158,9 @@ def crop_tile_map(tile_map: TileMap) -> TileMap:
     )
 
 
-def _worthy(near: NDArray[np.bool_], sizes: NDArray[np.int64], marks: Sequence[int]) -> slice:
-    """The stretch of an axis that holds every near size and every mark on it, plus the margin."""
-    places = set(np.flatnonzero(near).tolist())
+def _worthy(near: NDArray[np.intp], sizes: NDArray[np.int64], marks: Sequence[int]) -> slice:
+    """The stretch of an axis that holds every near place and every mark on it, plus the margin."""
+    places = set(near.tolist())
     for mark in marks:
         if sizes[0] <= mark <= sizes[-1]:
             places.add(int(np.argmin(np.abs(sizes - mark))))
@@ -289,7 +290,7 @@ def _draw_legend(figure: Figure) -> None:
         Patch(facecolor=colour, edgecolor="none", label=label)
         for colour, label in zip(_COLOURS, labels, strict=True)
     ]
-    steps.append(Patch(facecolor="none", edgecolor=FAINT, label="white: no legal plan"))
+    steps.append(Patch(facecolor="none", edgecolor=FAINT, label="blank: no legal plan"))
     left = (WIDTH - _RIGHT + _TOP) / WIDTH
     for handles, title, top in ((marks, None, 1.0), (steps, "slower than the fastest", 0.84)):
         figure.legend(
