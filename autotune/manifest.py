@@ -4,7 +4,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from importlib import metadata
 from pathlib import Path
@@ -48,6 +48,8 @@ class Manifest:
         versions: distribution or `python` to version.
         git_commit: commit of the program's checkout; None when it does not run from one.
         digests: of the question and its parts.
+        file_digests: hex sha256 of files that the report rests on, by name: of the question's from
+            the start, of the results once they are complete.
     """
 
     schema: int
@@ -59,6 +61,7 @@ class Manifest:
     versions: Mapping[str, str]
     git_commit: str | None
     digests: Digests
+    file_digests: Mapping[str, str] = field(default_factory=dict)
 
 
 def load_manifest(directory: Path) -> Manifest:

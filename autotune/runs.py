@@ -5,6 +5,7 @@ results.csv, report.html, report.md, figures/*.svg, run.log. trials.jsonl, the r
 and the figures hold no time, host or number of processes: the same question gives the same bytes.
 """
 
+import hashlib
 import os
 import re
 import shutil
@@ -65,12 +66,17 @@ class RunDirectory:
         self.manifest = manifest
 
     def set_status(self, status: RunStatus) -> None:
-        """Record how far the run came.
+        """Record how far the run came; of a finished one also what its results are.
 
         Raises:
             AutotuneError: the manifest cannot be written.
         """
-        self.manifest = replace(self.manifest, status=status)
+        digests = dict(self.manifest.file_digests)
+        if status is RunStatus.RUNNING:
+            digests.pop(RESULTS_JSON_NAME, None)
+        elif status is RunStatus.FINISHED:
+            digests[RESULTS_JSON_NAME] = _digest_file(self.path / RESULTS_JSON_NAME)
+        self.manifest = replace(self.manifest, status=status, file_digests=digests)
         write_manifest(self.path, self.manifest)
 
     def journal_path(self, row: ShapeRow) -> Path:
@@ -161,6 +167,7 @@ def create_run(
         versions=collect_versions(),
         git_commit=find_git_commit(Path(__file__).parent),
         digests=inputs.digests(),
+        file_digests={name: _digest_file(path / name) for name in (HARDWARE_NAME, SHAPES_NAME)},
     )
     write_manifest(path, manifest)
     return RunDirectory(path, manifest)
@@ -187,6 +194,48 @@ def require_same_question(run: RunDirectory, digests: Digests) -> None:
             f"{run.path} holds a run with another digest ({parts} differ); "
             "name another directory with --out, or repeat that run's options"
         )
+
+
+def find_changed_files(directory: Path, manifest: Manifest) -> tuple[str, ...]:
+    """Names of files that are not what the run wrote; missing ones do not count.
+
+    Raises:
+        RunDirectoryError: a file cannot be read.
+    """
+    return tuple(
+        name
+        for name, digest in manifest.file_digests.items()
+        if (directory / name).exists() and _digest_file(directory / name) != digest
+    )
+
+
+def require_results(directory: Path, manifest: Manifest) -> Path:
+    """The results of a run, which are what it wrote and belong to its hardware.
+
+    Raises:
+        RunDirectoryError: there are none, or a file changed, so that a report would show what the
+            run did not compute.
+    """
+    path = directory / RESULTS_JSON_NAME
+    if not path.exists():
+        if manifest.status is RunStatus.FINISHED:
+            raise RunDirectoryError(
+                f"{directory}: the run is finished, but its {RESULTS_JSON_NAME} is missing; "
+                "put it back, or run the study again with --new"
+            )
+        is_stopped = manifest.status is not RunStatus.RUNNING
+        state = manifest.status.value if is_stopped else "still running, or was stopped"
+        raise RunDirectoryError(
+            f"{directory}: the run is not finished ({state}) and has no {RESULTS_JSON_NAME}; "
+            f"continue it with `autotune study --resume {directory}`"
+        )
+    for name in find_changed_files(directory, manifest):
+        if name != SHAPES_NAME:
+            raise RunDirectoryError(
+                f"{directory / name}: changed since the run wrote it, so a report would show what "
+                "was not computed; put it back, or run the study again with --new"
+            )
+    return path
 
 
 def is_free(path: Path) -> bool:
@@ -225,6 +274,19 @@ def find_interrupted(digests: Digests) -> RunDirectory | None:
             if is_stopped and run.manifest.digests == digests:
                 return run
     return None
+
+
+def _digest_file(path: Path) -> str:
+    """Hex sha256 of a file of the run.
+
+    Raises:
+        RunDirectoryError: it cannot be read.
+    """
+    try:
+        with path.open("rb") as stream:
+            return hashlib.file_digest(stream, "sha256").hexdigest()
+    except OSError as error:
+        raise RunDirectoryError(f"cannot read {path}: {error.strerror}") from error
 
 
 def _make_directory(out: Path | None, now: datetime, name: str) -> Path:

@@ -23,6 +23,7 @@ from autotune.runs import (
     RESULTS_CSV_NAME,
     RESULTS_JSON_NAME,
     RunDirectory,
+    require_results,
 )
 from autotune.stop_signals import stoppable
 from hwmodel.errors import AutotuneError, InterruptedRunError
@@ -84,9 +85,9 @@ def reuse_study(run: RunDirectory) -> tuple[ResultRow, ...]:
     """The rows of a finished run; its report is rendered when it is not there.
 
     Raises:
-        RunDirectoryError: its results cannot be read.
+        RunDirectoryError: its results are missing, changed or cannot be read.
     """
-    rows = load_results(run.path / RESULTS_JSON_NAME)
+    rows = load_results(require_results(run.path, run.manifest))
     if not (run.path / REPORT_NAME).exists():
         render_report(run)
     return rows

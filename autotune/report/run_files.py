@@ -3,11 +3,10 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from autotune.manifest import Manifest, RunStatus, load_manifest
+from autotune.manifest import Manifest, load_manifest
 from autotune.results import ResultRow
 from autotune.results_io import load_results
-from autotune.runs import HARDWARE_NAME, RESULTS_JSON_NAME
-from hwmodel.errors import RunDirectoryError
+from autotune.runs import HARDWARE_NAME, require_results
 from hwmodel.spec import HardwareSpec
 from hwmodel.spec_io import load_hardware
 
@@ -33,21 +32,12 @@ def load_run_files(directory: Path) -> RunFiles:
     """Read a run that has results.
 
     Raises:
-        RunDirectoryError: not a run, a run of another schema, or one without results yet.
+        RunDirectoryError: not a run, a run of another schema, one without results, or one
+            whose files changed since.
         InputError: a file of it is damaged.
     """
     manifest = load_manifest(directory)
-    results_path = directory / RESULTS_JSON_NAME
-    if not results_path.exists():
-        state = (
-            "still running, or was stopped"
-            if manifest.status is RunStatus.RUNNING
-            else manifest.status.value
-        )
-        raise RunDirectoryError(
-            f"{directory}: the run is not finished ({state}) and has no {RESULTS_JSON_NAME}; "
-            f"continue it with `autotune study --resume {directory}`"
-        )
+    results_path = require_results(directory, manifest)
     return RunFiles(
         directory=directory,
         manifest=manifest,

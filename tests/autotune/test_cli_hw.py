@@ -1,14 +1,15 @@
 import argparse
 import json
 import tomllib
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
 
 from autotune.cli import hw
 from hwmodel import spec_io
-from hwmodel.errors import EXIT_BAD_INPUT, EXIT_DONE, HardwareSpecError
+from hwmodel.cost.constants import PipelineConstants
+from hwmodel.errors import EXIT_BAD_INPUT, EXIT_DONE, HardwareSpecError, InputError
 from hwmodel.spec import Calibration, ClassError, HardwareSpec
 from hwmodel.spec_io import (
     DEFAULT_HARDWARE,
@@ -26,7 +27,7 @@ CALIBRATION = Calibration(
     date="2026-08-31",
     data_digest="ab" * 32,
     rows=81,
-    constants={"launch_us": 1.4321},
+    constants=asdict(PipelineConstants(l2_ratio=1.4321)),
     errors={"all": ClassError(n=81, median_ape=0.0234, p90_ape=0.1)},
 )
 
@@ -186,6 +187,21 @@ class TestCheck:
             f"{PLATFORM_INI}: valid: ascend910b1, DAV_2201, {count} figures",
         ]
 
+    @pytest.mark.parametrize(
+        ("name", "base", "message"),
+        [
+            ("chip.toml", "nosuch", "--hw-base nosuch: completes platform .ini files"),
+            ("chip.toml", "ascend910b4", "leave it out"),
+            (str(PLATFORM_INI), "nosuch", "'nosuch' is no known hardware"),
+        ],
+    )
+    def test_a_base_without_use_is_refused(
+        self, tmp_path: Path, name: str, base: str, message: str
+    ) -> None:
+        write_calibrated(tmp_path / "chip.toml", CALIBRATION)
+        with pytest.raises(InputError, match=message):
+            run("check", str(tmp_path / name), "--hw-base", base)
+
     def test_every_file_is_checked(
         self, tmp_path: Path, capsys: pytest.CaptureFixture[str]
     ) -> None:
@@ -201,6 +217,18 @@ class TestCheck:
             "expected a number above 0"
         )
         assert f"{absent}: no such file" in captured.err.splitlines()[1]
+
+    def test_a_fit_of_other_constants_is_refused(
+        self, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        path = tmp_path / "chip.toml"
+        text = format_hardware(load_hardware(DEFAULT_HARDWARE))
+        path.write_text(text.replace("l2_ratio", "l3_ratio"), encoding="utf-8")
+        assert run("check", str(path)) == EXIT_BAD_INPUT
+        assert capsys.readouterr().err == (
+            f"autotune hw: {path}: calibration.pipeline.constants.l2_ratio: is missing; "
+            "calibrate again\n"
+        )
 
 
 def test_an_action_is_required(capsys: pytest.CaptureFixture[str]) -> None:

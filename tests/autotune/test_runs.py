@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from autotune import runs
+from autotune.__main__ import main
 from autotune.manifest import (
     Manifest,
     RunStatus,
@@ -19,9 +20,11 @@ from autotune.run_inputs import RunInputs, distinct_problems
 from autotune.runs import (
     RunDirectory,
     create_run,
+    find_changed_files,
     find_interrupted,
     is_free,
     open_run,
+    require_results,
     require_same_question,
 )
 from hwmodel.errors import AutotuneError, RunDirectoryError
@@ -42,6 +45,8 @@ def create(shapes: Path, inputs: RunInputs, out: Path | None = None) -> RunDirec
 
 
 def stop(run: RunDirectory, status: RunStatus = RunStatus.INTERRUPTED) -> RunDirectory:
+    if status is RunStatus.FINISHED:
+        (run.path / "results.json").write_text("{}", encoding="utf-8")
     run.set_status(status)
     return run
 
@@ -64,6 +69,65 @@ def test_a_new_run_has_all_that_a_later_one_needs(shapes: Path) -> None:
     assert document["schema"] == 1
     assert set(document["digests"]) == {"run", "shapes", "spec", "options", "model"}
     assert document["options"]["hw"] == "ascend950pr-9589"
+
+
+def test_changed_files_of_a_finished_run_are_found(shapes: Path) -> None:
+    run = stop(create(shapes, run_inputs()), RunStatus.FINISHED)
+    manifest = load_manifest(run.path)
+    assert set(manifest.file_digests) == {"hardware.toml", "shapes.csv", "results.json"}
+    assert find_changed_files(run.path, manifest) == ()
+    assert require_results(run.path, manifest) == run.path / "results.json"
+    (run.path / "shapes.csv").write_text("m,k,n\n1,1,1\n", encoding="utf-8")
+    assert find_changed_files(run.path, manifest) == ("shapes.csv",)
+    require_results(run.path, manifest)
+    for name in ("results.json", "hardware.toml"):
+        path = run.path / name
+        content = path.read_bytes()
+        path.write_bytes(content + b" ")
+        with pytest.raises(RunDirectoryError, match=rf"{name}: changed since the run wrote it"):
+            require_results(run.path, manifest)
+        path.write_bytes(content)
+    (run.path / "hardware.toml").unlink()
+    assert find_changed_files(run.path, manifest) == ("shapes.csv",)
+
+
+def test_a_run_that_goes_on_forgets_its_results(shapes: Path) -> None:
+    run = stop(create(shapes, run_inputs()), RunStatus.FINISHED)
+    run.set_status(RunStatus.RUNNING)
+    (run.path / "results.json").write_text("[]", encoding="utf-8")
+    assert find_changed_files(run.path, load_manifest(run.path)) == ()
+    run.set_status(RunStatus.INTERRUPTED)
+    (run.path / "results.json").unlink()
+    with pytest.raises(RunDirectoryError, match=r"not finished \(interrupted\)"):
+        require_results(run.path, run.manifest)
+
+
+def test_missing_results_of_a_finished_run_are_named(
+    shapes: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = stop(create(shapes, run_inputs()), RunStatus.FINISHED)
+    (run.path / "results.json").unlink()
+    assert main(["report", str(run.path)]) == 2
+    err = capsys.readouterr().err
+    assert "the run is finished, but its results.json is missing" in err
+    assert err.count("\n") == 1
+    (run.path / "results.json").mkdir()
+    with pytest.raises(RunDirectoryError, match=r"cannot read .*results\.json: Is a directory"):
+        require_results(run.path, run.manifest)
+
+
+def test_a_report_says_that_the_shapes_changed(
+    shapes: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("autotune.report.render.write_report", lambda _directory: None)
+    run = stop(create(shapes, run_inputs()), RunStatus.FINISHED)
+    assert main(["report", str(run.path)]) == 0
+    assert capsys.readouterr().err == ""
+    (run.path / "shapes.csv").write_text("m,k,n\n1,1,1\n", encoding="utf-8")
+    assert main(["report", str(run.path)]) == 0
+    out, err = capsys.readouterr()
+    assert out == f"{run.path / 'report.html'}\n"
+    assert "shapes.csv changed since the run read it" in err
 
 
 def test_two_runs_in_one_second_do_not_meet(shapes: Path, monkeypatch: pytest.MonkeyPatch) -> None:
