@@ -38,7 +38,7 @@ TILING_NOTE = (
 )
 """Explains `autotune.report.text.describe_tiling` below the tables."""
 
-LONG_TABLE = 30
+LONG_TABLE = 20
 """Rows from which on a table is folded."""
 
 _LINE_ENDS = re.compile(r"[ \t]+\n")
