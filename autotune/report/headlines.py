@@ -44,7 +44,7 @@ def build_headlines(
             Headline(
                 value=format_gap(summary.mean_gap_ratio),
                 label="gap",
-                note="resolved" if summary.resolved else "not resolved",
+                note=_gap_note(summary),
             ),
         )
     elif summary.counted:
@@ -57,6 +57,15 @@ def build_headlines(
             ),
         )
     return (*gains, *_error_headlines(error))
+
+
+def _gap_note(summary: GapSummary) -> str:
+    """What to know about the gap of the only shape."""
+    if summary.resolved:
+        return "resolved: larger than the model's error"
+    if format_gap(summary.mean_gap_ratio) == format_gap(0.0):
+        return "the vendor's choice is the best found"
+    return "not resolved: within the model's error"
 
 
 def _saved_headline(saving: PassSaving) -> Headline:
@@ -75,6 +84,14 @@ def _error_headlines(error: ModelError) -> tuple[Headline, ...]:
     if overall is None:
         return (
             Headline(value="unknown", label="model's median error", note="no measured kernels"),
+        )
+    if not error.same_chip:
+        return (
+            Headline(
+                value="unknown",
+                label="model's median error",
+                note=f"nothing was measured on this chip, only on an {error.measured_on}",
+            ),
         )
     kind = "cross-validated on" if error.cross_validated else "on"
     headlines = [
