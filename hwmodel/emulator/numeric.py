@@ -7,8 +7,8 @@ after the other in fp32, each product rounded to fp32 before (products of 16-bit
 So a result depends on how K is cut into slices and pieces, and in which order they are added, not
 on tiles, buffers, windows, cores or the template.
 
-Not modelled: the order of additions inside a 16 x 16 fractal, and the shorter inputs of HF32, which
-no source gives.
+Not modelled: the order of additions inside a 16 x 16 fractal, and the shorter inputs of HF32;
+no source gives them.
 """
 
 from collections.abc import Iterator
@@ -89,7 +89,8 @@ def compute_numeric(
     for core in range(plan.used_core_num):
         slots = schedule.workspace_slots(core)
         for item, slot in zip(schedule.items(core), slots, strict=True):
-            tile = _multiply(problem, plan, item, left, right, first)
+            with np.errstate(over="ignore", invalid="ignore"):  # The cube does not warn either.
+                tile = _multiply(problem, plan, item, left, right, first)
             if slot >= 0:
                 # Slices of a piece follow each other on the core: the first one is stored.
                 workspace[slot] = workspace[slot] + tile if slot in workspace else tile

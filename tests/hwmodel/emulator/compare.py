@@ -8,7 +8,6 @@ import sys
 from collections import Counter
 
 from hwmodel.emulator.engine import emulate
-
 from hwmodel.emulator.reference import emulate_reference
 from hwmodel.plan import Template
 from tests.hwmodel.emulator.random_cases import TEMPLATES, find_differences, make_case

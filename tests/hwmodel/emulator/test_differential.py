@@ -4,8 +4,8 @@ Many more cases: python -m tests.hwmodel.emulator.compare --cases 5000
 """
 
 import pytest
-from hwmodel.emulator.engine import emulate
 
+from hwmodel.emulator.engine import emulate
 from hwmodel.emulator.reference import emulate_reference
 from hwmodel.plan import Template
 from tests.hwmodel.emulator.random_cases import TEMPLATES, find_differences, make_case

@@ -206,10 +206,11 @@ def test_stream_k() -> None:
 def test_write_back_holds_up_the_store_that_evicts() -> None:
     # L2 holds one slab. A and B of both tiles come from HBM: 3448, 5496, 7544, 9592. FIX of tile
     # 0: 7584 .. 9872 (above). MTE1 of tile 1: 9592 .. 10616, CUBE 10656 .. 10912, FIX from 11680.
-    # Its C object evicts that of tile 0: 512 dirty bytes that cost 512,000 on HBM. In grains, from the
-    # clock V: until = 512,000*65,536/40 = 838,860,800, watch = until - 214,748,364 = 624,112,436.
-    # The write-back alone has 40 shares: 1024 ticks until L2 has served the tile advance V by
-    # floor(1024*16384/40) = 419,430, the rest takes ceil(623,693,006*40/16384) = 1,522,689.
+    # Its C object evicts that of tile 0: 512 dirty bytes that cost 512,000 on HBM. In grains, from
+    # the clock V: until = 512,000*65,536/40 = 838,860,800, the slack is 131,072*65,536/40 =
+    # 214,748,364, so the watch is at 624,112,436. The write-back alone has 40 shares: V advances
+    # by floor(1024*16384/40) = 419,430 until L2 has served the tile after 1024 ticks; the rest
+    # takes ceil(623,693,006*40/16384) = 1,522,689.
     problem = replace(SMALL, n=32)
     chip = replace(CHIP, l2_capacity_bytes=600, hbm_write_cost_f=share_f(1000.0))
     result = emulate_reference(problem, PLAN, chip)
