@@ -34,6 +34,7 @@ FULL_LOAD_SLOTS: Final = 4
 """L1 slots of the streamed operand where they fit; else 2."""
 
 CUBE_BOUND: Final = "the base block is not bound by memory"
+NOT_ON_THE_FLY: Final = "C leaves L0C through UB"
 TOO_BIG: Final = "the operand and the bias take more than three quarters of L1"
 
 
@@ -45,31 +46,17 @@ def keeps_a(
     recorder: Recorder | None,
 ) -> bool:
     """A full load is chosen: memory bound, more columns of blocks than cores, and A fits L1."""
-    columns = -(-problem.n // block.base_n)
-    m16 = -(-problem.m // FRACTAL) * FRACTAL
-    k16 = -(-problem.k // FRACTAL) * FRACTAL
-    kept_bytes = m16 * k16 * problem.dtype.size_bytes + block.base_n * 2 * problem.bias_bytes
-    limit = _kept_limit(platform)
-    if not on_the_fly:
-        obstacle = "C leaves L0C through UB"
-    elif not block.memory_bound:
-        obstacle = CUBE_BOUND
-    elif columns <= platform.aic_num:
-        obstacle = "there are no more columns of blocks than cores"
-    elif problem.k <= NARROW_K and problem.m > block.base_m:
-        obstacle = "K is short and there is more than one row of blocks"
-    else:
-        obstacle = "" if kept_bytes <= limit else TOO_BIG
+    bias_bytes = block.base_n * 2 * problem.bias_bytes
+    candidate = _Candidate(
+        operand="A",
+        lines="columns",
+        line_count=-(-problem.n // block.base_n),
+        kept_bytes=_kept_bytes(problem, problem.m) + bias_bytes,
+        is_ruled_out=problem.k <= NARROW_K and problem.m > block.base_m,
+    )
+    obstacle = _find_obstacle(candidate, platform, block) if on_the_fly else NOT_ON_THE_FLY
     if recorder is not None:
-        recorder.add(
-            "A full load",
-            f"refused: {obstacle}" if obstacle else "chosen",
-            param=block.param,
-            edge=block.edge,
-            block_columns=columns,
-            kept_bytes=kept_bytes,
-            limit_bytes=limit,
-        )
+        _record_choice(recorder, candidate, platform, block, obstacle)
     return not obstacle
 
 
@@ -77,27 +64,16 @@ def keeps_b(
     problem: GemmProblem, platform: Platform, block: BaseBlock, recorder: Recorder | None
 ) -> bool:
     """B full load is chosen: memory bound, more rows of blocks than cores, and B fits L1."""
-    rows = -(-problem.m // block.base_m)
     n16 = -(-problem.n // FRACTAL) * FRACTAL
-    k16 = -(-problem.k // FRACTAL) * FRACTAL
-    kept_bytes = n16 * k16 * problem.dtype.size_bytes + n16 * problem.bias_bytes
-    limit = _kept_limit(platform)
-    if not block.memory_bound:
-        obstacle = CUBE_BOUND
-    elif rows <= platform.aic_num:
-        obstacle = "there are no more rows of blocks than cores"
-    else:
-        obstacle = "" if kept_bytes <= limit else TOO_BIG
+    candidate = _Candidate(
+        operand="B",
+        lines="rows",
+        line_count=-(-problem.m // block.base_m),
+        kept_bytes=_kept_bytes(problem, problem.n) + n16 * problem.bias_bytes,
+    )
+    obstacle = _find_obstacle(candidate, platform, block)
     if recorder is not None:
-        recorder.add(
-            "B full load",
-            f"refused: {obstacle}" if obstacle else "chosen",
-            param=block.param,
-            edge=block.edge,
-            block_rows=rows,
-            kept_bytes=kept_bytes,
-            limit_bytes=limit,
-        )
+        _record_choice(recorder, candidate, platform, block, obstacle)
     return not obstacle
 
 
@@ -105,51 +81,41 @@ def compute_a_full(
     problem: GemmProblem, platform: Platform, block: BaseBlock, recorder: Recorder | None
 ) -> CubeTiling:
     """The tiling with A kept: blocks are the whole M by base_n."""
-    element_bytes = problem.dtype.size_bytes
-    k16 = -(-problem.k // FRACTAL) * FRACTAL
-    m16 = -(-problem.m // FRACTAL) * FRACTAL
-    stream = _stream_other(
-        _Operands(
-            kept_base=block.base_m,
-            streamed_base=block.base_n,
-            streamed_size=problem.n,
-            k_is_inner=problem.trans_b,
-            kept_bytes=m16 * k16 * element_bytes,
-            bias_bytes=block.base_n * 2 * problem.bias_bytes,
-            kept_l0_bytes=platform.l0a_bytes,
-            streamed_l0_bytes=platform.l0b_bytes,
-        ),
-        problem,
-        platform,
-        block.base_k,
+    operands = _Operands(
+        kept_base=block.base_m,
+        streamed_base=block.base_n,
+        streamed_size=problem.n,
+        k_is_inner=problem.trans_b,
+        kept_bytes=_kept_bytes(problem, problem.m),
+        bias_bytes=block.base_n * 2 * problem.bias_bytes,
+        kept_l0_bytes=platform.l0a_bytes,
+        streamed_l0_bytes=platform.l0b_bytes,
     )
-    base_n = stream.base
-    step_m = ceil_div(m16, block.base_m)
-    step_ka = ceil_div(k16, stream.base_k)
+    stream = _stream_other(operands, problem, platform, block.base_k)
+    step_m = _count_steps(problem.m, block.base_m)
+    step_ka = _count_steps(problem.k, stream.base_k)
     tiling = CubeTiling(
-        used_core_num=min(ceil_div(problem.n, base_n), platform.aic_num),
+        used_core_num=min(ceil_div(problem.n, stream.base), platform.aic_num),
         single_core_m=problem.m,
-        single_core_n=base_n,
+        single_core_n=stream.base,
         single_core_k=problem.k,
         base_m=block.base_m,
-        base_n=base_n,
+        base_n=stream.base,
         base_k=stream.base_k,
         step_ka=step_ka,
         step_kb=stream.step_k,
         depth_a1=step_m * step_ka,
         depth_b1=2 * stream.step_k,
         step_m=step_m,
-        db_l0c=_compute_db_l0c(platform, block.base_m, base_n),
+        db_l0c=_compute_db_l0c(platform, block.base_m, stream.base),
         ub_db=block.ub_db,
         l1_buffer_num=stream.l1_buffer_num,
         cube_bound_param=block.param,
         cube_bound_edge=block.edge,
-        n_tail_cnt=_compute_tail_count(
-            problem, platform, problem.n, base_n, problem.trans_b, recorder
-        ),
+        n_tail_cnt=_compute_tail_count(operands, problem, platform, stream.base, recorder),
     )
     if recorder is not None:
-        _record_stream(recorder, "A", tiling.base_n, stream)
+        _record_stream(recorder, "A", stream)
     return tiling
 
 
@@ -157,34 +123,27 @@ def compute_b_full(
     problem: GemmProblem, platform: Platform, block: BaseBlock, recorder: Recorder | None
 ) -> CubeTiling:
     """The tiling with B kept: blocks are base_m by the whole N."""
-    element_bytes = problem.dtype.size_bytes
-    k16 = -(-problem.k // FRACTAL) * FRACTAL
     n16 = -(-problem.n // FRACTAL) * FRACTAL
-    stream = _stream_other(
-        _Operands(
-            kept_base=block.base_n,
-            streamed_base=block.base_m,
-            streamed_size=problem.m,
-            k_is_inner=not problem.trans_a,
-            kept_bytes=n16 * k16 * element_bytes,
-            bias_bytes=n16 * problem.bias_bytes,
-            kept_l0_bytes=platform.l0b_bytes,
-            streamed_l0_bytes=platform.l0a_bytes,
-        ),
-        problem,
-        platform,
-        block.base_k,
+    operands = _Operands(
+        kept_base=block.base_n,
+        streamed_base=block.base_m,
+        streamed_size=problem.m,
+        k_is_inner=not problem.trans_a,
+        kept_bytes=_kept_bytes(problem, problem.n),
+        bias_bytes=n16 * problem.bias_bytes,
+        kept_l0_bytes=platform.l0b_bytes,
+        streamed_l0_bytes=platform.l0a_bytes,
     )
-    base_m = stream.base
-    step_n = ceil_div(n16, block.base_n)
-    step_kb = ceil_div(k16, stream.base_k)
-    tile_bytes = base_m * block.base_n * ACCUMULATOR_BYTES
+    stream = _stream_other(operands, problem, platform, block.base_k)
+    step_n = _count_steps(problem.n, block.base_n)
+    step_kb = _count_steps(problem.k, stream.base_k)
+    tile_bytes = stream.base * block.base_n * ACCUMULATOR_BYTES
     tiling = CubeTiling(
-        used_core_num=min(ceil_div(problem.m, base_m), platform.aic_num),
-        single_core_m=base_m,
+        used_core_num=min(ceil_div(problem.m, stream.base), platform.aic_num),
+        single_core_m=stream.base,
         single_core_n=problem.n,
         single_core_k=problem.k,
-        base_m=base_m,
+        base_m=stream.base,
         base_n=block.base_n,
         base_k=stream.base_k,
         step_ka=stream.step_k,
@@ -192,18 +151,46 @@ def compute_b_full(
         depth_a1=2 * stream.step_k,
         depth_b1=step_n * step_kb,
         step_n=step_n,
-        db_l0c=_compute_db_l0c(platform, base_m, block.base_n),
+        db_l0c=_compute_db_l0c(platform, stream.base, block.base_n),
         ub_db=2 if tile_bytes <= platform.ub_bytes else 1,
         l1_buffer_num=stream.l1_buffer_num,
         cube_bound_param=block.param,
         cube_bound_edge=block.edge,
-        m_tail_cnt=_compute_tail_count(
-            problem, platform, problem.m, base_m, not problem.trans_a, recorder
-        ),
+        m_tail_cnt=_compute_tail_count(operands, problem, platform, stream.base, recorder),
     )
     if recorder is not None:
-        _record_stream(recorder, "B", tiling.base_m, stream)
+        _record_stream(recorder, "B", stream)
     return tiling
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Candidate:
+    """A full load to be decided on.
+
+    Attributes:
+        operand: the one that would be kept, A or B.
+        lines: what the blocks form past it, columns or rows.
+        line_count: how many.
+        kept_bytes: the operand and the bias in L1.
+        is_ruled_out: K is short and there is more than one row of blocks (A only).
+    """
+
+    operand: str
+    lines: str
+    line_count: int
+    kept_bytes: int
+    is_ruled_out: bool = False
+
+
+def _find_obstacle(candidate: _Candidate, platform: Platform, block: BaseBlock) -> str:
+    """Why the full load is refused, as a phrase; empty when it is chosen."""
+    if not block.memory_bound:
+        return CUBE_BOUND
+    if candidate.line_count <= platform.aic_num:
+        return f"there are no more {candidate.lines} of blocks than cores"
+    if candidate.is_ruled_out:
+        return "K is short and there is more than one row of blocks"
+    return "" if candidate.kept_bytes <= _kept_limit(platform) else TOO_BIG
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -289,22 +276,21 @@ def _choose_step(
 
 
 def _compute_tail_count(
+    operands: _Operands,
     problem: GemmProblem,
     platform: Platform,
-    size: int,
     base: int,
-    k_is_inner: bool,
     recorder: Recorder | None,
 ) -> int:
     """Pieces that each block of the last, unfilled round is cut into along the streamed axis."""
     aic_num = platform.aic_num
-    blocks = ceil_div(size, base)
+    blocks = ceil_div(operands.streamed_size, base)
     tail = blocks % aic_num if blocks > aic_num else 0
     count = 1
     if tail:
         element_bytes = problem.dtype.size_bytes
         while (count + 1) * tail <= aic_num and (
-            k_is_inner or ceil_div(base, count) * element_bytes > SHORT_RUN_BYTES
+            operands.k_is_inner or ceil_div(base, count) * element_bytes > SHORT_RUN_BYTES
         ):
             count += 1
     if recorder is not None:
@@ -320,6 +306,18 @@ def _compute_tail_count(
     return count
 
 
+def _kept_bytes(problem: GemmProblem, size: int) -> int:
+    """Bytes of an operand of `size` rows or columns by K, padded to whole fractals."""
+    size16 = -(-size // FRACTAL) * FRACTAL
+    k16 = -(-problem.k // FRACTAL) * FRACTAL
+    return size16 * k16 * problem.dtype.size_bytes
+
+
+def _count_steps(size: int, base: int) -> int:
+    """Base blocks along an axis that is padded to whole fractals."""
+    return ceil_div(-(-size // FRACTAL) * FRACTAL, base)
+
+
 def _kept_limit(platform: Platform) -> int:
     """Most bytes of L1 that the kept operand and the bias may take."""
     share, of = KEPT_SHARE
@@ -331,14 +329,33 @@ def _compute_db_l0c(platform: Platform, base_m: int, base_n: int) -> int:
     return 2 if base_m * base_n * ACCUMULATOR_BYTES * 2 <= platform.l0c_bytes else 1
 
 
-def _record_stream(recorder: Recorder, kept: str, base: int, stream: _Stream) -> None:
+def _record_choice(
+    recorder: Recorder,
+    candidate: _Candidate,
+    platform: Platform,
+    block: BaseBlock,
+    obstacle: str,
+) -> None:
+    """Note whether the full load is chosen, and the numbers that it depends on."""
+    recorder.add(
+        f"{candidate.operand} full load",
+        f"refused: {obstacle}" if obstacle else "chosen",
+        param=block.param,
+        edge=block.edge,
+        kept_bytes=candidate.kept_bytes,
+        limit_bytes=_kept_limit(platform),
+        **{f"block_{candidate.lines}": candidate.line_count},
+    )
+
+
+def _record_stream(recorder: Recorder, kept: str, stream: _Stream) -> None:
     """Note how the other operand is streamed past the kept one."""
     recorder.add(
         f"{kept} full load tile",
-        f"{kept} stays in L1; the other operand is streamed in blocks of {base} through"
+        f"{kept} stays in L1; the other operand is streamed in blocks of {stream.base} through"
         f" {stream.l1_buffer_num} slots",
         rest_bytes=stream.rest_bytes,
-        base=base,
+        base=stream.base,
         base_k=stream.base_k,
         step_k=stream.step_k,
         l1_buffer_num=stream.l1_buffer_num,

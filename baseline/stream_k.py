@@ -1,5 +1,6 @@
 """BASIC_STREAM_K: K is split so that idle cores help (host-tiling.md, section 7)."""
 
+from dataclasses import dataclass
 from typing import Final
 
 from baseline.cube_tiling import ACCUMULATOR_BYTES, START_BASE, CubeTiling
@@ -108,38 +109,16 @@ def compute_stream_k(
     problem: GemmProblem, platform: Platform, allows_tensor_api: bool, recorder: Recorder | None
 ) -> tuple[CubeTiling, TilingKey]:
     """Tiling and kernel of stream-K, for a problem that `find_stream_k_obstacle` lets pass."""
-    m, k, n = problem.m, problem.k, problem.n
-    aic_num = platform.aic_num
-    base_m = base_n = START_BASE
-    m_cnt, n_cnt = -(-m // START_BASE), -(-n // START_BASE)
-    blocks = m_cnt * n_cnt
-    l0c_out = L0cOut.ON_THE_FLY
-    if blocks <= aic_num // 2:
-        m_cnt, n_cnt = _widen(m_cnt, aic_num), _widen(n_cnt, aic_num)
-        blocks = m_cnt * n_cnt
-        base_m = align_up(ceil_div(m, m_cnt), FRACTAL)
-        base_n = align_up(ceil_div(n, n_cnt), FRACTAL)
-        k_cnt = aic_num // blocks
-        single_core_k = -(-k // k_cnt)
-        if (
-            n > MIN_FIXPIPE_N
-            and n % FRACTAL
-            and m > MIN_FIXPIPE_M
-            and m * n >= MIN_FIXPIPE_ELEMENTS
-        ):
-            l0c_out = L0cOut.ND_FIXPIPE_1_2
-    else:
-        single_core_k = -(-k // (aic_num // (blocks % aic_num)))
-        k_cnt = -(-k // single_core_k)
-    single_core_k = _align_piece(problem, single_core_k)
+    split = _split_blocks(problem, platform.aic_num)
+    base_m, base_n, single_core_k = split.base_m, split.base_n, split.single_core_k
     base_k = min(single_core_k, _longest_base_k(problem, base_m, base_n))
     step_k = compute_step_k(problem, platform, base_m, base_n, base_k, recorder)
     depth = 2 * step_k
-    if blocks > aic_num and problem.bias_dtype is not None:
+    if split.blocks > platform.aic_num and problem.bias_dtype is not None:
         step_k = BIAS_STEPS
     splits_again = single_core_k >= SPLIT_K_LENGTH and problem.is_plain_fp32 and allows_tensor_api
     tiling = CubeTiling(
-        used_core_num=aic_num,
+        used_core_num=platform.aic_num,
         single_core_m=base_m,
         single_core_n=base_n,
         single_core_k=single_core_k,
@@ -150,27 +129,16 @@ def compute_stream_k(
         step_kb=step_k,
         depth_a1=depth,
         depth_b1=depth,
-        k_tail_cnt=k_cnt,
+        k_tail_cnt=split.k_cnt,
     )
     if recorder is not None:
-        recorder.add(
-            "stream-K split",
-            f"blocks of {base_m} x {base_n}: {blocks}, of which {blocks % aic_num} have their K"
-            f" cut into {k_cnt} pieces of {single_core_k}",
-            blocks=blocks,
-            split_blocks=blocks % aic_num,
-            k_pieces=k_cnt,
-            single_core_k=single_core_k,
-            base_k=base_k,
-            step_k=step_k,
-            splits_again=splits_again,
-        )
+        _record_split(recorder, split, tiling, splits_again)
     key = TilingKey(
         api_level=ApiLevel.TENSOR if allows_tensor_api else ApiLevel.BASIC,
         trans_a=problem.trans_a,
         trans_b=problem.trans_b,
         model=Model.SK_SPLIT_K if splits_again else Model.STREAM_K,
-        l0c_out=l0c_out,
+        l0c_out=split.l0c_out,
     )
     return tiling, key
 
@@ -178,6 +146,84 @@ def compute_stream_k(
 def stream_k_workspace_bytes(platform: Platform) -> int:
     """Workspace: one 256 x 256 fp32 tile for each cube core besides the usual 20 MiB."""
     return platform.aic_num * START_BASE * START_BASE * ACCUMULATOR_BYTES + BASE_WORKSPACE_BYTES
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Split:
+    """How the blocks of C and their K are shared out.
+
+    Attributes:
+        base_m: rows of a block.
+        base_n: columns of a block.
+        blocks: blocks of C.
+        split_blocks: those whose K is cut, all or the last round's.
+        k_cnt: pieces of K.
+        single_core_k: K columns of a piece.
+        l0c_out: the way out of L0C.
+    """
+
+    base_m: int
+    base_n: int
+    blocks: int
+    split_blocks: int
+    k_cnt: int
+    single_core_k: int
+    l0c_out: L0cOut
+
+
+def _split_blocks(problem: GemmProblem, aic_num: int) -> _Split:
+    """SK, where all blocks get at most half the cores, else DPSK.
+
+    SK takes the number of pieces before a piece is lengthened for B in NZ, DPSK counts the pieces
+    that K really has before that: as in the original.
+    """
+    m, k, n = problem.m, problem.k, problem.n
+    m_cnt, n_cnt = -(-m // START_BASE), -(-n // START_BASE)
+    blocks = m_cnt * n_cnt
+    if blocks > aic_num // 2:
+        split_blocks = blocks % aic_num
+        single_core_k = -(-k // (aic_num // split_blocks))
+        return _Split(
+            base_m=START_BASE,
+            base_n=START_BASE,
+            blocks=blocks,
+            split_blocks=split_blocks,
+            k_cnt=-(-k // single_core_k),
+            single_core_k=_align_piece(problem, single_core_k),
+            l0c_out=L0cOut.ON_THE_FLY,
+        )
+    m_cnt, n_cnt = _widen(m_cnt, aic_num), _widen(n_cnt, aic_num)
+    blocks = m_cnt * n_cnt
+    k_cnt = aic_num // blocks
+    is_wide = n > MIN_FIXPIPE_N and m > MIN_FIXPIPE_M and m * n >= MIN_FIXPIPE_ELEMENTS
+    return _Split(
+        base_m=align_up(ceil_div(m, m_cnt), FRACTAL),
+        base_n=align_up(ceil_div(n, n_cnt), FRACTAL),
+        blocks=blocks,
+        split_blocks=blocks,
+        k_cnt=k_cnt,
+        single_core_k=_align_piece(problem, -(-k // k_cnt)),
+        l0c_out=L0cOut.ND_FIXPIPE_1_2 if is_wide and n % FRACTAL else L0cOut.ON_THE_FLY,
+    )
+
+
+def _record_split(
+    recorder: Recorder, split: _Split, tiling: CubeTiling, splits_again: bool
+) -> None:
+    """Note how the blocks are split."""
+    recorder.add(
+        "stream-K split",
+        f"blocks of {split.base_m} x {split.base_n}: {split.blocks}, of which"
+        f" {split.split_blocks} have their K cut into {split.k_cnt} pieces of"
+        f" {split.single_core_k}",
+        blocks=split.blocks,
+        split_blocks=split.split_blocks,
+        k_pieces=split.k_cnt,
+        single_core_k=split.single_core_k,
+        base_k=tiling.base_k,
+        step_k=tiling.step_ka,
+        splits_again=splits_again,
+    )
 
 
 def _widen(count: int, aic_num: int) -> int:

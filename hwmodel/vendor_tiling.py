@@ -113,25 +113,8 @@ def plan_from_tiling_data(
             f"template {template}: its plan is not in this tiling data record; use one of"
             f" {', '.join(sorted(TILING_DATA_TEMPLATES))}"
         )
-    get = tiling_data.get
     try:
-        base_k = tiling_data["baseK"]
-        return KernelPlan(
-            template=template,
-            base_m=tiling_data["baseM"],
-            base_n=tiling_data["baseN"],
-            base_k=base_k,
-            step_k=floor_div(tiling_data["kL1"], base_k),
-            l1_buffer_num=get("l1BufferNum", 2),
-            db_l0c=get("l0cDB", 1),
-            ub_db=get("ubDB", 1),
-            l0c_output=l0c_output,
-            window_len=1 if _is_full_load(template) else VENDOR_WINDOW_LEN,
-            m_tail_cnt=get("mTailCnt", 1),
-            n_tail_cnt=get("nTailCnt", 1),
-            single_core_k=get("skSingleCoreK", problem.k),
-            used_core_num=tiling_data["usedCoreNum"],
-        )
+        return _build_plan(problem, template, tiling_data, l0c_output)
     except KeyError as missing:
         raise InputError(f"tiling data: {missing.args[0]} is missing; the plan needs it") from None
 
@@ -364,6 +347,33 @@ def compute_l2_cache_disable(
         and b_inner_tile * element_bytes % L2_BYPASS_LINE_BYTES == 0
     )
     return int(bypass_a) + 2 * int(bypass_b)
+
+
+def _build_plan(
+    problem: GemmProblem,
+    template: Template,
+    tiling_data: Mapping[str, int],
+    l0c_output: L0cOutput,
+) -> KernelPlan:
+    """The plan of `plan_from_tiling_data`; raises KeyError for a needed field that is missing."""
+    get = tiling_data.get
+    base_k = tiling_data["baseK"]
+    return KernelPlan(
+        template=template,
+        base_m=tiling_data["baseM"],
+        base_n=tiling_data["baseN"],
+        base_k=base_k,
+        step_k=floor_div(tiling_data["kL1"], base_k),
+        l1_buffer_num=get("l1BufferNum", 2),
+        db_l0c=get("l0cDB", 1),
+        ub_db=get("ubDB", 1),
+        l0c_output=l0c_output,
+        window_len=1 if _is_full_load(template) else VENDOR_WINDOW_LEN,
+        m_tail_cnt=get("mTailCnt", 1),
+        n_tail_cnt=get("nTailCnt", 1),
+        single_core_k=get("skSingleCoreK", problem.k),
+        used_core_num=tiling_data["usedCoreNum"],
+    )
 
 
 def _is_full_load(template: Template) -> bool:
