@@ -7,10 +7,8 @@ from types import MappingProxyType
 from autotune.report.aggregates import CountedRow
 from hwmodel.spec import ClassError, HardwareSpec
 from hwmodel.validation.errors_report import ErrorReport
+from hwmodel.validation.measured import MEASURED_SOC
 from studies.gap import RESOLVED_FACTOR
-
-BUNDLED_SOC = "Ascend950PR_9589"
-"""Chip of the bundled measured kernels (specification: hardware.md, "Measured kernels")."""
 
 ALL_CLASSES = "all"
 """Name under which a calibration pools its classes."""
@@ -66,7 +64,7 @@ class ModelError:
         overall: the pooled line; None when nothing is known.
         classes: a line a class.
         held_back: error on the measured kernels that no constant was fitted to, pooled; None
-            without any, or without fitted constants.
+            without any, without fitted constants, or on another chip.
         unknown_shapes: counted shapes of classes without a measured kernel; their gaps are never
             resolved.
     """
@@ -103,18 +101,19 @@ def summarise_model_error(
     """
     calibration = spec.calibrations.get(evaluator)
     errors = calibration.errors if calibration is not None else _plain_errors(report)
-    measured_on = calibration.measured_on if calibration is not None else BUNDLED_SOC
-    decides = calibration is not None and measured_on == spec.soc
+    measured_on = calibration.measured_on if calibration is not None else MEASURED_SOC
+    same_chip = measured_on == spec.soc
+    decides = calibration is not None and same_chip
     lines = tuple(_class_line(name, error, counted, decides) for name, error in errors.items())
     known = {line.name for line in lines}
     return ModelError(
         evaluator=evaluator,
         cross_validated=calibration is not None,
         measured_on=measured_on,
-        same_chip=measured_on == spec.soc,
+        same_chip=same_chip,
         overall=next((line for line in lines if line.name == ALL_CLASSES), None),
         classes=tuple(line for line in lines if line.name != ALL_CLASSES),
-        held_back=report.kept_back if calibration is not None else None,
+        held_back=report.kept_back if calibration is not None and same_chip else None,
         unknown_shapes=sum(item.compared.error_class not in known for item in counted),
     )
 

@@ -35,8 +35,9 @@ from autotune.report.text import clean_text, format_count, group_digits
 from autotune.results import ResultRow
 from hwmodel.cost.evaluators import select_evaluator
 from hwmodel.spec import HardwareSpec
+from hwmodel.spec_io import load_hardware
 from hwmodel.validation.errors_report import ErrorReport, compute_error_report
-from hwmodel.validation.measured import load_measured
+from hwmodel.validation.measured import MEASURED_HARDWARE, MEASURED_SOC, load_measured
 from studies.search import Effort
 from studies.strategies import EXHAUSTIVE
 
@@ -127,7 +128,7 @@ def build_report(run: RunFiles) -> Report:
         build_gap_overview(counted),
         build_gap_distribution(counted),
         None if tile_map.map is None else build_tile_map(tile_map.map),
-        build_model_check(check, options.evaluator, run.spec.soc, fitted=error.cross_validated),
+        build_model_check(check, options.evaluator, MEASURED_SOC, fitted=error.cross_validated),
     )
     return Report(
         title=f"Tiling gap of {wording.shapes_name(run.manifest)} on {run.spec.soc}",
@@ -157,8 +158,13 @@ def build_report(run: RunFiles) -> Report:
 
 
 def _check_model(evaluator: str, spec: HardwareSpec) -> ErrorReport:
-    """The model's predictions of the bundled measured kernels, with the run's hardware figures."""
-    return compute_error_report(select_evaluator(evaluator), spec, load_measured())
+    """The model's predictions of the bundled measured kernels.
+
+    They use the run's hardware figures if the run is for the chip that the kernels ran on; those
+    of another chip would predict other kernels.
+    """
+    measured = spec if spec.soc == MEASURED_SOC else load_hardware(MEASURED_HARDWARE)
+    return compute_error_report(select_evaluator(evaluator), measured, load_measured())
 
 
 def _marks(manifest: Manifest, spec: HardwareSpec) -> tuple[str, ...]:

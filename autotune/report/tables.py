@@ -7,6 +7,7 @@ from autotune.report.aggregates import CountedRow, PassSaving, is_grouped
 from autotune.report.text import (
     clean_text,
     clip_text,
+    describe_field,
     describe_problem,
     describe_tiling,
     format_gap,
@@ -55,13 +56,19 @@ class ShapeLine:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ComparedCells:
-    """The cells of a comparison; `*_value` are the numbers behind them."""
+    """The cells of a comparison; `*_value` are the numbers behind them.
+
+    `new_field` is what the best tiling needs that the vendor's tiling data cannot carry, empty for
+    nothing, and `expressible_gap` the gap without it.
+    """
 
     strategy: str
     baseline_tiling: str
     baseline_time: str
     baseline_value: float
     best_tiling: str
+    new_field: str
+    expressible_gap: str
     best_time: str
     best_value: float
     gap: str
@@ -170,6 +177,8 @@ def _compared_cells(compared: ComparedPlans) -> ComparedCells:
         baseline_time=format_us(baseline.predicted_us),
         baseline_value=baseline.predicted_us,
         best_tiling="the same" if same_plan else describe_tiling(best.plan),
+        new_field=describe_field(compared.best_inexpressible_field),
+        expressible_gap=format_gap(compared.expressible_gap_ratio),
         best_time=format_us(best.predicted_us),
         best_value=best.predicted_us,
         gap=format_gap(compared.gap_ratio),

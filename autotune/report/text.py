@@ -40,6 +40,14 @@ _PERCENT = 100.0
 
 _LONG_NUMBER = re.compile(r"(?<![\w.,])\d{4,}(?![\w.])")
 
+_FIELD_NAMES = {
+    "window_len": "block order",
+    "serpentine": "block order",
+    "step_k": "K depth",
+    "sk_order": "stream-K order",
+}
+"""Plan fields that say little to someone who does not know the plan."""
+
 STREAM_K = "stream-K"
 _TEMPLATE_NAMES = {
     Template.ASWT: "ASWT",
@@ -173,6 +181,11 @@ def describe_tiling(plan: KernelPlan) -> str:
         parts.append(f"{plan.l1_buffer_num} L1 slots")
     text = ", ".join(parts)
     return text if plan.template is Template.ASWT else f"{name_template(plan.template)} {text}"
+
+
+def describe_field(field: str) -> str:
+    """A plan field that the vendor's tiling data may lack, in words; empty for none."""
+    return _FIELD_NAMES.get(field, field.replace("_", " "))
 
 
 def describe_problem(problem: GemmProblem) -> str:

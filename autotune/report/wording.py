@@ -38,8 +38,9 @@ DEFINITIONS = (
     ),
     (
         "Resolved",
-        "the gap exceeds twice the model's median error on kernels of that kind, and both kernels "
-        "are of kinds that were measured. An unresolved gap may be nothing but model error.",
+        "the gap exceeds twice the model's median error, the larger of those of the two kernels' "
+        "error classes; both are of kinds that were measured, and neither is shorter than the "
+        "shortest measured. An unresolved gap may be nothing but model error.",
     ),
     (
         "Coverage",
@@ -94,25 +95,65 @@ def method(manifest: Manifest) -> str:
 def answer(
     summary: GapSummary, error: ModelError, with_gap: Sequence[CountedRow]
 ) -> tuple[str, ...]:
-    """What came out, in one or two sentences; `with_gap`: rows with a gap, largest first."""
+    """What came out, in a few sentences; `with_gap`: rows with a gap, largest first."""
     if summary.counted == 0:
         return ("No shape could be compared; the table at the end says why.",)
     if not with_gap:
         where = (
             "" if summary.counted == 1 else f" for any of {format_count(summary.counted, 'shape')}"
         )
-        return (f"No better tiling was found{where}: the vendor's choice is the best there is.",)
+        return (f"No better tiling was found{where} in the space searched.",)
     resolved = [item for item in with_gap if item.compared.resolved]
     if resolved:
-        return (_resolved_count(summary), *_largest_resolved(summary, resolved[0]))
+        return (
+            _resolved_count(summary),
+            *_largest_resolved(summary, resolved[0]),
+            _surest_count(summary),
+            *_expressible_sentence(summary),
+        )
     if not error.decides:
         return (
             "No gap can be resolved, because the model's error on this chip is not known well "
             "enough: these numbers say where to look, not what is gained.",
+            *_expressible_sentence(summary),
         )
     return (
         "No gap is resolved, that is, larger than the model's error can explain: on this "
         "evidence the vendor's tiling cannot be told from the best.",
+        *_expressible_sentence(summary),
+    )
+
+
+def _surest_count(summary: GapSummary) -> str:
+    """How many of the resolved gaps the tail of the error could not explain either."""
+    if summary.resolved == 1:
+        return (
+            f"It {'also exceeds' if summary.exceeds_p90 else 'does not exceed'} twice the 90th "
+            "percentile of the error."
+        )
+    verb = "exceeds" if summary.exceeds_p90 == 1 else "exceed"
+    return (
+        f"Of these, {summary.exceeds_p90:,} also {verb} twice the 90th percentile of their "
+        "class's error."
+    )
+
+
+def _expressible_sentence(summary: GapSummary) -> tuple[str, ...]:
+    """What is left without fields that the vendor's tiling data lack; nothing when all have it."""
+    if not summary.inexpressible:
+        return ()
+    if summary.counted == 1:
+        return (
+            "The best tiling needs a field that the operator's tiling data cannot carry (block "
+            f"order, K depth); with the fields that they have, the gap is "
+            f"{format_percent(summary.expressible_gap_ratio)}.",
+        )
+    verb = "needs" if summary.inexpressible == 1 else "need"
+    return (
+        f"{summary.inexpressible:,} of the best tilings {verb} a field that the operator's tiling "
+        "data cannot carry (block order, K depth); with the fields that they have, the mean gap "
+        f"is {format_percent(summary.expressible_gap_ratio)} instead of "
+        f"{format_percent(summary.mean_gap_ratio)}.",
     )
 
 
@@ -170,8 +211,9 @@ def error_sentences(error: ModelError) -> tuple[str, ...]:
         )
     else:
         sentences.append(
-            "It depends on the kind of kernel, so each gap is held against its own kind: a gap "
-            f"below 2 {TIMES} the median error of its class is not resolved."
+            "It depends on the kind of kernel, the error class, so each gap is held against the "
+            f"worse of its two kernels' classes: a gap below 2 {TIMES} the median error of that "
+            "class is not resolved."
         )
     return tuple(sentences)
 
@@ -180,16 +222,23 @@ def coverage_sentence(summary: GapSummary) -> str:
     """How much of the run lies beyond what was measured."""
     if summary.counted == 0:
         return ""
-    parts = [f"{summary.coverage[coverage]} {words}" for coverage, words in COVERAGE_WORDS.items()]
+    present = {key: count for key, count in summary.coverage.items() if count}
+    parts = [f"{count:,} {COVERAGE_WORDS[key]}" for key, count in present.items()]
+    counted = (
+        f"The comparison is {COVERAGE_WORDS[next(iter(present))]}."
+        if summary.counted == 1
+        else f"Of {format_count(summary.counted, 'shape')} that count, {', '.join(parts)}."
+    )
+    verb = "is" if summary.resolved_extrapolated == 1 else "are"
     resolved = (
-        f" Of {format_count(summary.resolved, 'resolved gap')}, {summary.resolved_extrapolated} "
-        "are extrapolated: there the error below which a gap is not resolved was itself found on "
-        "other kinds of tilings."
-        if summary.resolved
+        f" Of {format_count(summary.resolved, 'resolved gap')}, {summary.resolved_extrapolated:,} "
+        f"{verb} extrapolated: there the error below which a gap is not resolved was itself found "
+        "on other kinds of tilings."
+        if summary.resolved and summary.counted > 1
         else ""
     )
     return (
-        f"Of {format_count(summary.counted, 'shape')} that count, {', '.join(parts)}.{resolved} "
+        f"{counted}{resolved} "
         "All measured kernels are bf16, ND, without bias, neither operand transposed, in the "
         "vendor's block order; a comparison is extrapolated as soon as one of its two tilings has "
         "a tile, an order or a kernel that was never measured."

@@ -30,6 +30,9 @@ BUNDLED_FILE = "ascend950pr_matmul.csv"
 MEASURED_SOC = "Ascend950PR_9589"
 """Chip of the bundled measurements (specification: hardware.md, "Measured kernels")."""
 
+MEASURED_HARDWARE = "ascend950pr-9589"
+"""Name of that chip's bundled hardware file."""
+
 LOCKED_GROUPS_MODULUS = 4
 """One (k, n) group in four is locked (specification: hardware.md, "Measured kernels")."""
 
@@ -149,7 +152,8 @@ def _parse(lines: Sequence[str], name: str, *, keeps_back: bool) -> tuple[Measur
             rows.append(_parse_line(where, fields, len(rows), keeps_back=keeps_back))
     except csv.Error as error:
         raise InputError(
-            f"{name}, line {reader.reader.line_num}: this is no CSV ({error}); save the table as CSV"
+            f"{name}, line {reader.reader.line_num}: this is no CSV ({error});"
+            " save the table as CSV"
         ) from None
     if not rows:
         raise InputError(f"{name}: holds no rows; add at least one measured kernel")

@@ -75,7 +75,7 @@ def build_model_check(
     Args:
         report: the evaluator's predictions of the measured kernels; the locked ones stay unseen.
         evaluator: name of the model.
-        soc: chip whose figures the model used.
+        soc: chip that the kernels ran on, whose figures the model used.
         fitted: the model has constants fitted to these kernels.
     """
     rows = report.open_rows
@@ -85,13 +85,19 @@ def build_model_check(
     caption = (
         "Each mark is a kernel that was timed on a chip. Left: how wrong the prediction is; in "
         "the grey band it is within 10 %. Right: the same kernels, predicted against measured "
-        f"time. Predictions use the figures of {soc}, as this run did."
+        f"time. Kernels and figures are those of {soc}."
     )
     if fitted:
         caption += (
             " The model's constants were fitted to these kernels, so the cross-validated errors "
-            "in the table above are the fairer judge; the kernels held back from the fit are "
-            "judged only together and not drawn."
+            "in the table above are the fairer judge."
+        )
+    kept_back = report.kept_back
+    if kept_back is not None:
+        caption += (
+            f" {format_count(kept_back.n, 'kernel')} held back from every fit are judged only "
+            f"together and not drawn: median error {format_percent(kept_back.median_ape)}, one in "
+            f"ten wrong by more than {format_percent(kept_back.p90_ape)}."
         )
     within = sum(row.ape <= _BAND for row in rows)
     median, largest = float(np.median([row.ape for row in rows])), max(row.ape for row in rows)
