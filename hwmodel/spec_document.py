@@ -16,6 +16,7 @@ from datetime import date
 from difflib import get_close_matches
 from typing import Any, NoReturn, TypeVar
 
+from hwmodel.cost.constants import find_wrong_constant
 from hwmodel.errors import HardwareSpecError
 from hwmodel.spec import (
     FIGURE_LIMIT,
@@ -237,7 +238,7 @@ class _Reader:
         table = self.read_table(path, entry)
         self.read_text(path, model, CLASS_PATTERN)
         self.check_keys(path, table, required=_CALIBRATION_KEYS)
-        constants = self.read_table(f"{path}.constants", table["constants"])
+        constants = self.read_constants(f"{path}.constants", model, table["constants"])
         errors = self.read_table(f"{path}.errors", table["errors"])
         return Calibration(
             model=model,
@@ -247,15 +248,22 @@ class _Reader:
                 f"{path}.data_digest", table["data_digest"], DIGEST_PATTERN
             ),
             rows=self.read_count(f"{path}.rows", table["rows"]),
-            constants={
-                name: float(self.read_number(f"{path}.constants.{name}", value, whole=False))
-                for name, value in constants.items()
-            },
+            constants=constants,
             errors={
                 name: self.read_class_error(f"{path}.errors.{name}", error)
                 for name, error in errors.items()
             },
         )
+
+    def read_constants(self, path: str, model: str, entry: object) -> dict[str, float]:
+        constants = {
+            name: float(self.read_number(f"{path}.{name}", value, whole=False))
+            for name, value in self.read_table(path, entry).items()
+        }
+        wrong = find_wrong_constant(model, constants)
+        if wrong is not None:
+            self.fail(f"{path}.{wrong[0]}", wrong[1])
+        return constants
 
     def read_class_error(self, path: str, entry: object) -> ClassError:
         table = self.read_table(path, entry)

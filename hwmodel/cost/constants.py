@@ -2,7 +2,8 @@
 
 Each is a ratio, most of them to a figure of the hardware spec, so that it carries over to a chip
 with other figures, and a change of a figure moves the prediction. Without a calibration the model
-runs on the spec's figures as they stand.
+runs on the spec's figures as they stand. This module imports nothing heavy: the loader of hardware
+files checks their calibrations with it.
 """
 
 from collections.abc import Mapping
@@ -44,6 +45,30 @@ CONSTANT_NAMES = tuple(field.name for field in fields(PipelineConstants))
 """Names of the constants, in the order of the fit."""
 
 
+_MAY_BE_ZERO = ("barrier_ratio", "line_waste_ratio", "overlap_loss_ratio")
+"""Constants of costs; those of rates are above zero."""
+
+
+def find_wrong_constant(model: str, values: Mapping[str, float]) -> tuple[str, str] | None:
+    """Name of the first constant that is missing, unknown or out of range, and what is wrong.
+
+    None if all are right. Tables of models that are not known here are not looked at.
+    """
+    if model != PIPELINE_MODEL:
+        return None
+    for name in CONSTANT_NAMES:
+        if name not in values:
+            return name, "is missing; calibrate again"
+        if not values[name] >= 0:
+            return name, f"is {values[name]}, must not be negative; calibrate again"
+        if values[name] == 0 and name not in _MAY_BE_ZERO:
+            return name, "is 0, expected a ratio above 0; calibrate again"
+    unknown = sorted(set(values) - set(CONSTANT_NAMES))
+    if unknown:
+        return unknown[0], f"is no constant of the {model} model; calibrate again"
+    return None
+
+
 def pipeline_constants(spec: HardwareSpec) -> PipelineConstants:
     """The spec's calibrated constants, or the defaults where it has no calibration.
 
@@ -53,20 +78,10 @@ def pipeline_constants(spec: HardwareSpec) -> PipelineConstants:
     calibration = spec.calibrations.get(PIPELINE_MODEL)
     if calibration is None:
         return PipelineConstants()
-    return _constants_from_mapping(calibration.constants, spec.name)
-
-
-def _constants_from_mapping(values: Mapping[str, float], spec_name: str) -> PipelineConstants:
-    """The constants of a calibration table, checked."""
-    where = f"{spec_name}: calibration.{PIPELINE_MODEL}.constants"
-    for name in CONSTANT_NAMES:
-        if name not in values:
-            raise HardwareSpecError(f"{where}.{name}: is missing; calibrate again")
-        if not values[name] >= 0:
-            raise HardwareSpecError(f"{where}.{name}: must not be negative; calibrate again")
-    unknown = sorted(set(values) - set(CONSTANT_NAMES))
-    if unknown:
+    wrong = find_wrong_constant(PIPELINE_MODEL, calibration.constants)
+    if wrong is not None:
+        name, problem = wrong
         raise HardwareSpecError(
-            f"{where}.{unknown[0]}: is no constant of the model; calibrate again"
+            f"{spec.name}: calibration.{PIPELINE_MODEL}.constants.{name}: {problem}"
         )
-    return PipelineConstants(**values)
+    return PipelineConstants(**calibration.constants)

@@ -16,6 +16,8 @@ from hwmodel.cost.constants import PIPELINE_MODEL, PipelineConstants, pipeline_c
 from hwmodel.cost.kernel_costs import KernelCosts, build_breakdown
 from hwmodel.cost.residency import WalkPlan
 from hwmodel.cost.resident_kernel import ResidentCase, estimate_resident
+from hwmodel.cost.store import UbStore, WayOut
+from hwmodel.cost.stream_k import BAND_ELEMENTS, StreamKPlan
 from hwmodel.cost.terms import (
     ChipRates,
     Column,
@@ -25,9 +27,9 @@ from hwmodel.cost.terms import (
     lowest_bit,
     problem_terms,
 )
-from hwmodel.cost.tile import TilePlan, UbStore
+from hwmodel.cost.tile import TilePlan
 from hwmodel.cost.vector_kernel import estimate_clear, estimate_multi_mul, estimate_vector
-from hwmodel.cost.walk_kernel import StreamKPlan, WalkCase, estimate_walk
+from hwmodel.cost.walk_kernel import WalkCase, estimate_walk
 from hwmodel.dtypes import DType, Format
 from hwmodel.integers import FRACTAL, ceil_div
 from hwmodel.plan import KernelPlan, L0cOutput, StreamKOrder, Template
@@ -111,26 +113,11 @@ def _estimate_cube(
     if is_transposed:
         terms = terms.transposed()
     tile_plan = _build_tile_plan(terms, problem, template, plans, is_transposed)
-    m_pieces, n_pieces = _floats(plans.m_tail_cnt), _floats(plans.n_tail_cnt)
-    walk = WalkPlan(
-        cores=_floats(plans.used_core_num),
-        window_len=_floats(plans.window_len),
-        serpentine=_floats(plans.serpentine),
-        m_pieces=n_pieces if is_transposed else m_pieces,
-        n_pieces=m_pieces if is_transposed else n_pieces,
-    )
-    through_ub = None
-    # Stream-K's fixpipe output changes the bands of its workspace only (plan.md).
-    if output is L0cOutput.FIXPIPE and template is not Template.STREAM_K:
-        is_double = (plans.ub_db > 1) if template is Template.B_FULL else np.zeros(len(plans))
-        through_ub = UbStore(
-            rows_share=0.5 if problem.out_dtype is DType.FP32 else 1.0,
-            is_double=is_double.astype(np.float64),
-        )
+    walk = _build_walk_plan(plans, is_transposed)
+    way_out = _build_way_out(problem, template, output, plans)
+    if way_out.through_ub is not None:
         chip = replace(chip, launch_cycles=chip.launch_cycles + chip.mixed_extra_cycles)
-    slabs = None
-    if template in _KEEPS_SLABS:
-        slabs = _floats(plans.resident_slabs)
+    slabs = _floats(plans.resident_slabs) if template in _KEEPS_SLABS else None
     if template in _RESIDENT:
         return estimate_resident(
             ResidentCase(
@@ -138,8 +125,8 @@ def _estimate_cube(
                 chip=chip,
                 plan=tile_plan,
                 walk=walk,
+                way_out=way_out,
                 resident_slabs=slabs,
-                through_ub=through_ub,
             )
         )
     is_stream_k = template is Template.STREAM_K
@@ -149,12 +136,40 @@ def _estimate_cube(
             chip=chip,
             plan=tile_plan,
             walk=walk,
+            way_out=way_out,
             k_pieces=_count_k_pieces(problem, template, output),
             resident_slabs=slabs,
-            stream_k=_build_stream_k_plan(plans) if is_stream_k else None,
-            through_ub=through_ub,
+            stream_k=_build_stream_k_plan(plans, output) if is_stream_k else None,
         )
     )
+
+
+def _build_walk_plan(plans: PlanBatch, is_transposed: bool) -> WalkPlan:
+    """The walk columns in the orientation of the terms."""
+    m_pieces, n_pieces = _floats(plans.m_tail_cnt), _floats(plans.n_tail_cnt)
+    return WalkPlan(
+        cores=_floats(plans.used_core_num),
+        window_len=_floats(plans.window_len),
+        serpentine=_floats(plans.serpentine),
+        m_pieces=n_pieces if is_transposed else m_pieces,
+        n_pieces=m_pieces if is_transposed else n_pieces,
+    )
+
+
+def _build_way_out(
+    problem: GemmProblem, template: Template, output: L0cOutput, plans: PlanBatch
+) -> WayOut:
+    """How C leaves L0C."""
+    element_bytes = problem.out_dtype.size_bytes
+    # Stream-K's fixpipe output changes the bands of its workspace only (plan.md).
+    if output is not L0cOutput.FIXPIPE or template is Template.STREAM_K:
+        return WayOut(element_bytes=element_bytes)
+    is_double = (plans.ub_db > 1) if template is Template.B_FULL else np.zeros(len(plans))
+    through_ub = UbStore(
+        rows_share=0.5 if problem.out_dtype is DType.FP32 else 1.0,
+        is_double=is_double.astype(np.float64),
+    )
+    return WayOut(element_bytes=element_bytes, through_ub=through_ub)
 
 
 def _build_tile_plan(
@@ -185,7 +200,7 @@ def _build_tile_plan(
     )
 
 
-def _build_stream_k_plan(plans: PlanBatch) -> StreamKPlan:
+def _build_stream_k_plan(plans: PlanBatch, output: L0cOutput) -> StreamKPlan:
     """Length of a piece and how many data-parallel tiles follow it."""
     order = plans.sk_order
     return StreamKPlan(
@@ -195,6 +210,7 @@ def _build_stream_k_plan(plans: PlanBatch) -> StreamKPlan:
             np.inf,
             np.where(order == _ORDER_CODES[StreamKOrder.VENDOR], 1.0, 0.0),
         ),
+        pitch_grain=BAND_ELEMENTS if output is L0cOutput.FIXPIPE else 1,
     )
 
 
@@ -231,7 +247,7 @@ class PipelineEvaluator:
     @property
     def version(self) -> str:
         """Version of the code; the constants are part of the spec."""
-        return "pipeline-1"
+        return "pipeline-2"
 
     def estimate_us(self, problem: GemmProblem, spec: HardwareSpec, plans: PlanBatch) -> Column:
         """Predicted times of the batch, shape (len(plans),), microseconds."""

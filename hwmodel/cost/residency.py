@@ -20,7 +20,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hwmodel.cost.terms import ChipRates, Column, ProblemTerms
+from hwmodel.cost.terms import ChipRates, Column, IntColumn, OperandTerms, ProblemTerms
 from hwmodel.cost.tile import TilePlan, line_waste_bytes
 
 
@@ -48,7 +48,7 @@ class Grid:
 
     Attributes:
         m, n: rows and columns of a block that is not cut.
-        edge_n: columns of the last block column.
+        edge_m, edge_n: rows of the last block row and columns of the last block column.
         m_tiles, n_tiles: block rows and columns.
         full_rounds: rounds in which every core has a block.
         rest: blocks of the last, partial round.
@@ -59,6 +59,7 @@ class Grid:
 
     m: Column
     n: Column
+    edge_m: Column
     edge_n: Column
     m_tiles: Column
     n_tiles: Column
@@ -81,6 +82,7 @@ def build_grid(terms: ProblemTerms, plan: TilePlan, walk: WalkPlan) -> Grid:
     return Grid(
         m=m,
         n=n,
+        edge_m=rows - (m_tiles - 1) * m,
         edge_n=columns - (n_tiles - 1) * n,
         m_tiles=m_tiles,
         n_tiles=n_tiles,
@@ -89,6 +91,23 @@ def build_grid(terms: ProblemTerms, plan: TilePlan, walk: WalkPlan) -> Grid:
         rounds=full_rounds + np.minimum(rest, 1),
         window=np.where(is_windowed, walk.window_len, m_tiles),
         working=np.minimum(walk.cores, tiles),
+    )
+
+
+def last_tile(walk: WalkPlan, grid: Grid) -> tuple[Column, Column]:
+    """Rows and columns of the largest block of the last round.
+
+    The walk ends in the last window, which takes the block rows that are left; it runs down its
+    columns, the narrow one last unless the window runs backwards (swizzle.md, section 1).
+    """
+    before = np.floor(grid.m_tiles / grid.window) - 1
+    height = grid.m_tiles - before * grid.window
+    ends_right = np.maximum(1 - walk.serpentine, before % 2 == 0)
+    is_narrow = (grid.rest <= height) * ends_right
+    is_low = grid.rest == 1
+    return (
+        np.where(is_low, grid.edge_m, grid.m),
+        np.where(is_narrow, grid.edge_n, grid.n),
     )
 
 
@@ -103,6 +122,7 @@ class Traffic:
         burst_a: HBM bytes of A in a `burst` round.
         again_a, again_b: HBM bytes of a later round because L2 no longer holds them.
         kept_ratio: share of the rounds in which C still fits in L2.
+        overflow_bytes: bytes of A, B and C that L2 cannot hold.
         hbm_read_bytes: HBM bytes of the whole kernel.
     """
 
@@ -114,82 +134,113 @@ class Traffic:
     again_a: Column
     again_b: Column
     kept_ratio: Column
+    overflow_bytes: Column
     hbm_read_bytes: Column
 
 
-def _hbm_bytes_of_b(terms: ProblemTerms, chip: ChipRates, plan: TilePlan, grid: Grid) -> Column:
-    """HBM bytes of the whole of B: runs along N fetch whole lines in every block column.
+_FEW = 1e-9
+"""Stands for no rounds in a denominator."""
+
+
+def _hbm_bytes(
+    terms: ProblemTerms,
+    chip: ChipRates,
+    operand: OperandTerms,
+    tiles: Column,
+    start_bit: IntColumn,
+) -> Column:
+    """HBM bytes of the whole of A or B: runs that are not along K fetch whole lines in every tile.
 
     Runs along K follow each other on the same core, which finds the line they share in L2.
     """
-    own_bytes = terms.b.outer * terms.input_bytes
-    if terms.b.run_along_k:
+    own_bytes = operand.outer * terms.input_bytes
+    if operand.run_along_k:
         return terms.k * own_bytes
-    waste = chip.line_waste_ratio * line_waste_bytes(chip, terms.b, plan.base_n_bit)
-    return terms.k * (own_bytes + grid.n_tiles * waste)
+    waste = chip.line_waste_ratio * line_waste_bytes(chip, operand, start_bit)
+    return terms.k * (own_bytes + tiles * waste)
 
 
-def _hbm_bytes_of_a(terms: ProblemTerms, chip: ChipRates, plan: TilePlan, grid: Grid) -> Column:
-    """HBM bytes of the whole of A, as for B."""
-    own_bytes = terms.a.outer * terms.input_bytes
-    if terms.a.run_along_k:
-        return terms.k * own_bytes
-    waste = chip.line_waste_ratio * line_waste_bytes(chip, terms.a, plan.base_m_bit)
-    return terms.k * (own_bytes + grid.m_tiles * waste)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Bytes:
+    """Bytes that the walk moves: HBM bytes of A and of B with the bias; of one block's parts."""
+
+    a: Column
+    b: Column
+    row: Column
+    column: Column
+    tile: Column
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Reuse:
+    """What L2 keeps: HBM bytes of A of a later round, share of B that a later window finds."""
+
+    again_a: Column
+    kept_b: Column
 
 
 def build_traffic(
     terms: ProblemTerms, chip: ChipRates, plan: TilePlan, walk: WalkPlan, grid: Grid
 ) -> Traffic:
     """First touches of the walk by kind of round."""
-    cap = chip.l2_bytes
     line_bytes = terms.k * terms.input_bytes
-    row_bytes, column_bytes = grid.m * line_bytes, grid.n * line_bytes
-    tile_bytes = grid.m * grid.n * terms.output_bytes
-    a_bytes = _hbm_bytes_of_a(terms, chip, plan, grid)
-    b_bytes = _hbm_bytes_of_b(terms, chip, plan, grid)
-
-    per_window = grid.window * grid.n_tiles
-    windows = grid.m_tiles / grid.window
+    moved = _Bytes(
+        a=_hbm_bytes(terms, chip, terms.a, grid.m_tiles, plan.base_m_bit),
+        b=_hbm_bytes(terms, chip, terms.b, grid.n_tiles, plan.base_n_bit) + terms.bias_total_bytes,
+        row=grid.m * line_bytes,
+        column=grid.n * line_bytes,
+        tile=grid.m * grid.n * terms.output_bytes,
+    )
     in_column = np.minimum(grid.window, walk.cores)
     round_rows = np.minimum(grid.m_tiles, np.maximum(in_column, grid.working / grid.n_tiles))
-    round_columns = np.minimum(grid.n_tiles, np.ceil(grid.working / in_column))
+    reuse = _build_reuse(chip, walk, grid, moved, in_column, round_rows)
 
+    per_window = grid.window * grid.n_tiles
     first_rounds = np.minimum(np.maximum(1.0, per_window / walk.cores), grid.rounds)
     later_rounds = grid.rounds - first_rounds
-    later_windows = np.maximum(windows - 1, 0)
+    later_windows = np.maximum(grid.m_tiles / grid.window - 1, 0)
     burst_rounds = np.minimum(later_rounds, later_windows)
-    first_a = np.minimum(np.maximum(grid.window, round_rows) / grid.m_tiles, 1) * a_bytes
-    burst_a = (a_bytes - first_a) / np.maximum(burst_rounds, 1e-9) * np.minimum(burst_rounds, 1)
+    first_a = np.minimum(np.maximum(grid.window, round_rows) / grid.m_tiles, 1) * moved.a
+    burst_a = (moved.a - first_a) / np.maximum(burst_rounds, _FEW) * np.minimum(burst_rounds, 1)
+    again_b_total = later_windows * (1 - reuse.kept_b) * moved.b
 
-    reuse_rows = np.maximum(grid.window, round_rows)
-    reuse_bytes = (
-        reuse_rows * row_bytes
-        + round_columns * column_bytes
-        + np.maximum(walk.cores, grid.window) * tile_bytes
-    )
-    again_a = (reuse_bytes > cap) * (round_rows * row_bytes)
-
-    turn_bytes = cap - 2 * grid.window * row_bytes
-    per_column = column_bytes + 2 * grid.window * tile_bytes
-    kept_columns = np.minimum(np.maximum(turn_bytes, 0) / per_column, grid.n_tiles)
-    pass_bytes = b_bytes + 2 * grid.window * row_bytes + per_window * tile_bytes
-    all_kept = pass_bytes <= cap
-    kept_b = np.maximum(all_kept, walk.serpentine * (kept_columns / grid.n_tiles))
-    again_b_total = later_windows * (1 - kept_b) * b_bytes
-    again_b = again_b_total / np.maximum(later_rounds, 1)
-
-    total = a_bytes + b_bytes + terms.output_total_bytes
-    hot_b = np.minimum(b_bytes * kept_b, cap) * np.minimum(later_windows, 1)
-    kept_ratio = np.minimum(np.maximum((cap - hot_b) / np.maximum(total - hot_b, 1), 0), 1)
+    total = moved.a + moved.b + terms.output_total_bytes
+    hot_b = np.minimum(moved.b * reuse.kept_b, chip.l2_bytes) * np.minimum(later_windows, 1)
+    free = (chip.l2_bytes - hot_b) / np.maximum(total - hot_b, 1)
     return Traffic(
         first_rounds=first_rounds,
         burst_rounds=burst_rounds,
         first_a=first_a / first_rounds,
-        first_b=b_bytes / first_rounds,
+        first_b=moved.b / first_rounds,
         burst_a=burst_a,
-        again_a=again_a,
-        again_b=again_b,
-        kept_ratio=kept_ratio,
-        hbm_read_bytes=a_bytes + b_bytes + again_b_total + again_a * (grid.rounds - 1),
+        again_a=reuse.again_a,
+        again_b=again_b_total / np.maximum(later_rounds, 1),
+        kept_ratio=np.minimum(np.maximum(free, 0), 1),
+        overflow_bytes=np.maximum(total - chip.l2_bytes, 0),
+        hbm_read_bytes=moved.a + moved.b + again_b_total + reuse.again_a * (grid.rounds - 1),
+    )
+
+
+def _build_reuse(
+    chip: ChipRates,
+    walk: WalkPlan,
+    grid: Grid,
+    moved: _Bytes,
+    in_column: Column,
+    round_rows: Column,
+) -> _Reuse:
+    """What L2 still holds of A in the next round and of B in the next window."""
+    cap = chip.l2_bytes
+    reuse_bytes = (
+        np.maximum(grid.window, round_rows) * moved.row
+        + np.minimum(grid.n_tiles, np.ceil(grid.working / in_column)) * moved.column
+        + np.maximum(walk.cores, grid.window) * moved.tile
+    )
+    window_bytes = 2 * grid.window * moved.row
+    per_column = moved.column + 2 * grid.window * moved.tile
+    kept_columns = np.minimum(np.maximum(cap - window_bytes, 0) / per_column, grid.n_tiles)
+    pass_bytes = moved.b + window_bytes + grid.window * grid.n_tiles * moved.tile
+    return _Reuse(
+        again_a=(reuse_bytes > cap) * (round_rows * moved.row),
+        kept_b=np.maximum(pass_bytes <= cap, walk.serpentine * (kept_columns / grid.n_tiles)),
     )

@@ -5,9 +5,13 @@ and the slabs of A that are not resident. B full and partial loads are the same 
 problem. (Specification: kernels.md, "A full load, B full load"; plan.md, "How the proposed
 templates run".)
 
-    time = launch + first access + load of the resident part
+    time = launch + first access + load of the resident part and of the first slab
          + rounds of blocks * (first item, which touches its B first, + the other items)
-         + exposed first slab or last multiplication + last store
+         + what is left of the last store
+
+Times of items go from one's first mmad to the next one's, that of a core's last item to its last
+mmad, as in `walk_kernel`. The bias stays with a B that is loaded in full, else it comes with every
+tile.
 """
 
 from dataclasses import dataclass
@@ -16,12 +20,13 @@ import numpy as np
 
 from hwmodel.cost.kernel_costs import KernelCosts
 from hwmodel.cost.residency import WalkPlan
+from hwmodel.cost.store import WayOut
 from hwmodel.cost.terms import ChipRates, Column, ProblemTerms
 from hwmodel.cost.tile import (
+    Round,
     Tile,
     TilePlan,
     TileSize,
-    UbStore,
     build_tile,
     fractal_up,
     overlap_cycles,
@@ -38,16 +43,21 @@ class ResidentCase:
         chip: the chip.
         plan: the plan's tile columns.
         walk: its walk columns.
+        way_out: how C leaves L0C.
         resident_slabs: slabs of A that are kept, None for all of them.
-        through_ub: the store through UB, None for the direct store.
     """
 
     terms: ProblemTerms
     chip: ChipRates
     plan: TilePlan
     walk: WalkPlan
+    way_out: WayOut
     resident_slabs: Column | None = None
-    through_ub: UbStore | None = None
+
+    @property
+    def keeps_bias(self) -> bool:
+        """A full load of B keeps the bias with it."""
+        return self.terms.is_transposed and self.resident_slabs is None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,6 +67,7 @@ class _Layout:
     Attributes:
         m, n: rows and columns of a tile that is not cut.
         edge_m: rows of a block's last tile.
+        edge_n: columns of the last block.
         m_tiles: tiles of a block.
         blocks: blocks.
         streamed: share of A that is not resident.
@@ -68,6 +79,7 @@ class _Layout:
     m: Column
     n: Column
     edge_m: Column
+    edge_n: Column
     m_tiles: Column
     blocks: Column
     streamed: Column
@@ -78,14 +90,27 @@ class _Layout:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Blocks:
-    """Rounds of equal blocks: their number, the tile, and times of a block, cycles of a core."""
+    """Rounds of equal blocks; times of a block are cycles of a core.
+
+    Attributes:
+        count: rounds.
+        active: cores at work.
+        tile: the tile.
+        cycles: from a block's first mmad to that of the next block.
+        saved: what it takes less when no block follows.
+        tail: what is left of its last store then.
+        slab: load of its first slab.
+        load: MTE2's busy time.
+    """
 
     count: Column
     active: Column
     tile: Tile
     cycles: Column
+    saved: Column
+    tail: Column
+    slab: Column
     load: Column
-    exposed: Column
 
 
 def estimate_resident(case: ResidentCase) -> KernelCosts:
@@ -94,43 +119,42 @@ def estimate_resident(case: ResidentCase) -> KernelCosts:
     layout = _build_layout(case)
     full_rounds = np.floor(layout.blocks / cores)
     rest = layout.blocks - full_rounds * cores
-    cut = np.minimum(case.walk.n_pieces, layout.n)
+    width = np.where(rest == 1, layout.edge_n, layout.n)
+    cut = np.minimum(case.walk.n_pieces, width)
     pieces = rest * cut
-    parts = (
-        _estimate_blocks(case, layout, full_rounds, layout.n, np.minimum(cores, layout.blocks)),
-        _estimate_blocks(
-            case,
-            layout,
-            np.ceil(pieces / cores),
-            np.ceil(layout.n / cut),
-            np.minimum(pieces, cores),
-        ),
+    full = _estimate_blocks(case, layout, full_rounds, layout.n, np.minimum(cores, layout.blocks))
+    last = _estimate_blocks(
+        case, layout, np.ceil(pieces / cores), np.ceil(width / cut), np.minimum(pieces, cores)
     )
-    full, last = parts
+    full_total = full.count * full.cycles
+    has_last, none = last.count > 0, np.zeros_like(layout.m)
+    rounds = full_total + last.count * last.cycles - np.where(has_last, last.saved, full.saved)
+    # A core without a block in the last round may still be busy with a larger store.
+    others = (full.count > 0) * (full_total - full.saved + full.tail)
+    epilogue = np.maximum(np.where(has_last, last.tail, full.tail), others - rounds)
     resident_bytes = layout.a_bytes * (1 - layout.streamed)
+    if case.keeps_bias:
+        resident_bytes = resident_bytes + terms.bias_total_bytes
     # All cores load the same A at once: the HBM moves it once, every port its own copy.
     resident = np.maximum(
         resident_bytes * (1 / chip.mte2_port), layout.a_bytes * (1 / chip.hbm_read_total)
     )
-    items = [part.count * layout.m_tiles for part in parts]
-    streamed_bytes = sum(
-        count * part.active * part.tile.read_bytes
-        for count, part in zip(items, parts, strict=True)
-    )
+    full_items, last_items = full.count * layout.m_tiles, last.count * layout.m_tiles
     return KernelCosts(
-        launch=np.full_like(layout.m, chip.launch_cycles),
-        prologue=resident
-        + np.maximum(*(np.minimum(part.count, 1) * part.exposed for part in parts)),
-        rounds=full.count * full.cycles + last.count * last.cycles,
-        epilogue=np.where(last.count > 0, last.tile.store, full.tile.store),
-        cube_busy=items[0] * full.tile.mmad + items[1] * last.tile.mmad,
+        launch=none + chip.launch_cycles,
+        prologue=resident + np.where(full.count > 0, full.slab, last.slab),
+        rounds=rounds,
+        epilogue=epilogue,
+        cube_busy=full_items * full.tile.mmad + last_items * last.tile.mmad,
         mte2_busy=resident + full.count * full.load + last.count * last.load,
-        mte1_busy=items[0] * full.tile.mte1 + items[1] * last.tile.mte1,
-        fixpipe_busy=items[0] * full.tile.store + items[1] * last.tile.store,
-        vector_busy=np.zeros_like(layout.m),
-        hbm_read_bytes=terms.input_total_bytes + np.zeros_like(layout.m),
-        read_bytes=streamed_bytes + cores * resident_bytes,
-        write_bytes=terms.output_total_bytes + np.zeros_like(layout.m),
+        mte1_busy=full_items * full.tile.mte1 + last_items * last.tile.mte1,
+        fixpipe_busy=full_items * full.tile.store + last_items * last.tile.store,
+        vector_busy=none,
+        hbm_read_bytes=none + terms.input_total_bytes,
+        read_bytes=full_items * full.active * full.tile.read_bytes
+        + last_items * last.active * last.tile.read_bytes
+        + cores * resident_bytes,
+        write_bytes=none + terms.output_total_bytes,
         round_count=full_rounds + np.minimum(rest, 1),
     )
 
@@ -140,7 +164,7 @@ def _build_layout(case: ResidentCase) -> _Layout:
     terms, l2_bytes = case.terms, case.chip.l2_bytes
     rows, columns = terms.a.outer, terms.b.outer
     m, n = np.minimum(case.plan.base_m, rows), np.minimum(case.plan.base_n, columns)
-    m_tiles = np.ceil(rows / m)
+    m_tiles, blocks = np.ceil(rows / m), np.ceil(columns / n)
     line_bytes = terms.k * terms.input_bytes
     a_bytes = rows * line_bytes
     streamed = np.zeros_like(m)
@@ -153,8 +177,9 @@ def _build_layout(case: ResidentCase) -> _Layout:
         m=m,
         n=n,
         edge_m=rows - (m_tiles - 1) * m,
+        edge_n=columns - (blocks - 1) * n,
         m_tiles=m_tiles,
-        blocks=np.ceil(columns / n),
+        blocks=blocks,
         streamed=streamed,
         a_bytes=a_bytes,
         kept_ratio=np.minimum(l2_bytes / total_bytes, 1),
@@ -167,38 +192,52 @@ def _estimate_blocks(
 ) -> _Blocks:
     """Rounds of blocks of that width: the first item touches the block's B first."""
     chip, terms = case.chip, case.terms
-    tile = build_tile(
-        terms,
-        chip,
-        case.plan,
-        TileSize(m=layout.m, n=width, length=terms.k + np.zeros_like(width), active=active),
+    size = TileSize(
+        m=layout.m,
+        n=width,
+        length=terms.k + np.zeros_like(width),
+        active=active,
         a_loaded=layout.streamed,
-        element_bytes=terms.output_bytes,
-        through_ub=case.through_ub,
+        bias_loaded=0.0 if case.keeps_bias else 1.0,
     )
+    tile = build_tile(terms, chip, case.plan, size, case.way_out)
     touched = active * width * terms.k * terms.input_bytes
     new = round_cycles(chip, tile, np.zeros_like(width), touched)
     again = round_cycles(chip, tile, np.zeros_like(width), touched * (1 - layout.fits))
-    height = layout.edge_m / layout.m
-    edge = np.maximum(
-        np.maximum(
-            tile.chain * (fractal_up(layout.edge_m) / fractal_up(layout.m)),
-            again.a_load * height + again.b_load,
-        ),
-        again.cycles * height,
+    others, height = layout.m_tiles - 1, layout.edge_m / layout.m
+    has_others = others > 0
+    edge, edge_finish = _edge_cycles(layout, tile, again)
+    block = new.cycles + np.maximum(others - 1, 0) * again.cycles + has_others * edge
+    saved = np.where(has_others, edge - edge_finish, new.cycles - new.finish)
+    finish = np.minimum(block - saved, block)
+    memory = new.hbm + layout.m_tiles * tile.output_bytes * active * (1 / chip.hbm_write_total)
+    flooded, flooded_finish = (
+        overlap_cycles(chip, block, memory),
+        overlap_cycles(chip, finish, memory - new.hbm * tile.step_share),
     )
-    others = layout.m_tiles - 1
-    saved = np.maximum(again.cycles - edge, 0) * np.minimum(others, 1)
-    block = new.cycles + others * again.cycles - saved
-    write_back = tile.output_bytes * active * (1 / chip.hbm_write_total)
-    flooded = overlap_cycles(chip, block, new.hbm + layout.m_tiles * write_back)
-    start = new.load * tile.step_share + tile.chain - new.cycles
-    end = np.where(others > 0, again.load - again.cycles, new.load - new.cycles)
+    cycles = flooded + layout.kept_ratio * (block - flooded)
+    finish = flooded_finish + layout.kept_ratio * (finish - flooded_finish)
+    last_l0 = tile.store - tile.tail
     return _Blocks(
         count=count,
         active=active,
         tile=tile,
-        cycles=flooded + layout.kept_ratio * (block - flooded),
+        cycles=cycles,
+        saved=np.maximum(cycles - finish, 0),
+        tail=np.maximum(tile.store * height - last_l0, 0),
+        slab=new.slab,
         load=new.load + others * again.load,
-        exposed=np.maximum(np.maximum(start, end + tile.step_chain), 0),
     )
+
+
+def _edge_cycles(layout: _Layout, tile: Tile, again: Round) -> tuple[Column, Column]:
+    """Times of a block's last, low tile: before the next block, and when none follows."""
+    height = layout.edge_m / layout.m
+    fractals = fractal_up(layout.edge_m) / fractal_up(layout.m)
+    loads = again.a_load * height + again.b_load
+    edge = np.minimum(
+        np.maximum(np.maximum(tile.chain * fractals, loads), again.cycles * height), again.cycles
+    )
+    after_slab = loads * (1 - tile.step_share) + tile.last_chain * fractals
+    finish = np.maximum(np.maximum(tile.chain * fractals, after_slab), again.finish * height)
+    return edge, finish

@@ -129,6 +129,7 @@ class ProblemTerms:
         b: the operand of the columns.
         input_bytes: bytes of an element of A and B.
         output_bytes: bytes of an element of C.
+        bias_bytes: bytes of an element of the bias, 0 without one.
         k_fractal: K columns of one fractal.
         c_pitch_bit: greatest power of two that divides the bytes of a row of C.
         is_transposed: rows and columns have changed places, so that a template that keeps B runs
@@ -140,19 +141,27 @@ class ProblemTerms:
     b: OperandTerms
     input_bytes: int
     output_bytes: int
+    bias_bytes: int
     k_fractal: int
     c_pitch_bit: IntColumn
     is_transposed: bool
 
     @property
     def input_total_bytes(self) -> Column:
-        """Bytes of A and B."""
-        return (self.a.outer + self.b.outer) * self.k * self.input_bytes
+        """Bytes of A, B and bias."""
+        operands = (self.a.outer + self.b.outer) * self.k * self.input_bytes
+        return operands + self.bias_total_bytes
 
     @property
     def output_total_bytes(self) -> Column:
         """Bytes of C."""
         return self.a.outer * self.b.outer * self.output_bytes
+
+    @property
+    def bias_total_bytes(self) -> Column:
+        """Bytes of the bias, one element for each column of C."""
+        columns = self.a.outer if self.is_transposed else self.b.outer
+        return columns * self.bias_bytes
 
     def transposed(self) -> "ProblemTerms":
         """The same problem with rows and columns exchanged."""
@@ -162,6 +171,7 @@ class ProblemTerms:
             b=self.a,
             input_bytes=self.input_bytes,
             output_bytes=self.output_bytes,
+            bias_bytes=self.bias_bytes,
             k_fractal=self.k_fractal,
             c_pitch_bit=self.c_pitch_bit,
             is_transposed=not self.is_transposed,
@@ -196,6 +206,7 @@ def problem_terms(problems: Sequence[GemmProblem]) -> ProblemTerms:
         ),
         input_bytes=size,
         output_bytes=first.out_dtype.size_bytes,
+        bias_bytes=first.bias_bytes,
         k_fractal=first.dtype.c0_elements,
         c_pitch_bit=lowest_bit(n * first.out_dtype.size_bytes),
         is_transposed=False,

@@ -1,5 +1,8 @@
 """One work item of a cube core: an L0C tile over its whole K, in a round of such items.
 
+The time of an item is that from its first mmad to the first mmad of the core's next item; of the
+core's last item, to its last mmad.
+
 Notation: a tile of m rows and n columns (its own size, not the plan's); K its length, run in L1
 steps of kL columns and L0 steps of base_k columns; d the cube's time of one L0 step; P' the cores
 that work in the round, in step with each other. Times are core cycles.
@@ -23,6 +26,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from hwmodel.cost.store import WayOut
 from hwmodel.cost.terms import ChipRates, Column, IntColumn, OperandTerms, ProblemTerms
 from hwmodel.integers import FRACTAL
 
@@ -31,12 +35,6 @@ L0_HALVES = 2
 
 L1_SLOTS = 2
 """Slots of an L1 slab: a slot is taken from the request of its load to the last read of MTE1."""
-
-UB_BLOCK_BYTES = 32
-"""Rows in UB are whole blocks of this size (kernels.md, "Fixpipe optimisation")."""
-
-WORKSPACE_BYTES = 4
-"""Bytes of an element of a stream-K partial sum (fp32, specification: kernels.md, "StreamK")."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,13 +72,17 @@ class Tile:
         chain: the time of its L0 steps, each the longer of mmad and MTE1.
         mte1: MTE1's busy time for it.
         a_port, b_port: time to load the tile's part of A and of B at the core's port.
-        floor: least time of an item whatever the loads: chain, exposed fixpipe, L2.
+        bias_port: the same of its part of the bias.
+        l2_load: time of all its loads at the L2 rate that the cores share.
+        floor: least time of an item before another one, whatever the loads: chain, exposed
+            fixpipe, L2.
         step_chain, last_chain: the cube's time of a full and of the last L1 step.
         step_count: L1 steps.
         step_share, last_share: share of the tile's K in a full and in the last L1 step.
         slack: head start of a load.
         contended: time of a slab's load while all cores store their tile.
         store: time of the fixpipe when no load competes.
+        tail: what is left of it after the tile's last mmad.
         output_bytes: bytes of C, or of partial sums, that the tile writes.
         read_bytes: bytes it reads, whole lines.
     """
@@ -90,6 +92,8 @@ class Tile:
     mte1: Column
     a_port: Column
     b_port: Column
+    bias_port: Column | float
+    l2_load: Column
     floor: Column
     step_chain: Column
     last_chain: Column
@@ -99,6 +103,7 @@ class Tile:
     slack: Column
     contended: Column
     store: Column
+    tail: Column
     output_bytes: Column
     read_bytes: Column
     deep_l1: Column | None
@@ -148,12 +153,18 @@ def fractal_up(length: Column) -> Column:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TileSize:
-    """Size of a tile and company: m x n over `length` columns of K, on `active` cores at once."""
+    """Size of a tile and company: m x n over `length` columns of K, on `active` cores at once.
+
+    `a_loaded` is the share of the tile's part of A that is loaded, 0 where it is resident in L1;
+    `bias_loaded` that of its part of the bias.
+    """
 
     m: Column
     n: Column
     length: Column
     active: Column
+    a_loaded: Column | float = 1.0
+    bias_loaded: float = 1.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -195,153 +206,129 @@ def _build_steps(terms: ProblemTerms, chip: ChipRates, plan: TilePlan, size: Til
     )
 
 
-def build_tile(
-    terms: ProblemTerms,
+def _build_bytes(
+    terms: ProblemTerms, chip: ChipRates, plan: TilePlan, size: TileSize, steps: _Steps
+) -> tuple[Column, Column, Column | float]:
+    """Bytes of the tile's parts of A, B and bias that are loaded."""
+    a_bytes, b_bytes = (
+        _part_bytes(
+            chip,
+            terms,
+            operand,
+            outer,
+            steps.step_count,
+            size.length,
+            (plan.k_l1_bit, outer_bit),
+        )
+        for operand, outer, outer_bit in (
+            (terms.a, size.m, plan.base_m_bit),
+            (terms.b, size.n, plan.base_n_bit),
+        )
+    )
+    columns = size.m if terms.is_transposed else size.n
+    bias = size.bias_loaded * columns * terms.bias_bytes if terms.bias_bytes else 0.0
+    return size.a_loaded * a_bytes, b_bytes, bias
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Store:
+    """The tile's store: alone, its tail, the least time of an item before another one."""
+
+    alone: Column
+    tail: Column
+    floor: Column
+
+
+def _build_store(
     chip: ChipRates,
     plan: TilePlan,
     size: TileSize,
-    *,
-    a_loaded: Column | float = 1.0,
-    element_bytes: int,
-    through_ub: "UbStore | None" = None,
-) -> Tile:
-    """The tile of that size, ready for `round_cycles`.
-
-    Args:
-        terms: the problem.
-        chip: the chip.
-        plan: the plan's columns.
-        size: the tile's own size.
-        a_loaded: share of the tile's part of A that is loaded, 0 where it is resident in L1.
-        element_bytes: bytes of an element that the tile writes.
-        through_ub: the vector cores' part of the store, None for a direct store.
-    """
-    steps = _build_steps(terms, chip, plan, size)
-    a_bytes = a_loaded * _part_bytes(
-        chip,
-        terms,
-        terms.a,
-        size.m,
-        steps.step_count,
-        size.length,
-        (plan.k_l1_bit, plan.base_m_bit),
-    )
-    b_bytes = _part_bytes(
-        chip,
-        terms,
-        terms.b,
-        size.n,
-        steps.step_count,
-        size.length,
-        (plan.k_l1_bit, plan.base_n_bit),
-    )
-    read_bytes, output_bytes = a_bytes + b_bytes, size.m * size.n * element_bytes
-    length_up = np.ceil(size.length * (1 / terms.k_fractal)) * terms.k_fractal
-    chain = steps.cube_per_k * length_up
+    steps: _Steps,
+    way_out: Column,
+    output_bytes: Column,
+    read_bytes: Column,
+    chain: Column,
+) -> _Store:
+    """How the store meets the cube and the loads."""
     first_cube = steps.cube_per_k * steps.first_l0
+    last_cube = steps.cube_per_k * steps.last_l0
     slab_bytes = read_bytes * steps.step_share
     # What MTE2 can load of the next slab between the slot's release and the start of the store.
     head_start = np.maximum(steps.has_previous * first_cube - steps.mte1_per_k * steps.last_l0, 0)
     competing = np.minimum(np.maximum(slab_bytes - chip.mte2_port * head_start, 0), output_bytes)
-
     all_l2 = size.active * (1 / chip.l2_total)
     write_cycles = output_bytes * (size.active * (1 / chip.l2_write_total))
-    way_out = _way_out_cycles(terms, chip, plan, size, element_bytes, through_ub)
-    store = np.maximum(way_out, write_cycles)
-    fixpipe = np.maximum(store, (output_bytes + competing) * all_l2)
-    hidden = np.minimum(first_cube + steps.cube_per_k * steps.last_l0, chain)
+    alone = np.maximum(way_out, write_cycles)
+    fixpipe = np.maximum(alone, (output_bytes + competing) * all_l2)
+    hidden = np.minimum(first_cube + last_cube, chain)
     exposed = fixpipe + plan.single_l0c * (chain - hidden)
     l2_cycles = np.maximum(write_cycles, (read_bytes + output_bytes) * all_l2)
+    return _Store(
+        alone=alone,
+        tail=np.maximum(alone - last_cube, 0),
+        floor=np.maximum(np.maximum(exposed, chain), l2_cycles),
+    )
+
+
+def build_tile(
+    terms: ProblemTerms, chip: ChipRates, plan: TilePlan, size: TileSize, way_out: WayOut
+) -> Tile:
+    """The tile of that size and way out, ready for `round_cycles`."""
+    steps = _build_steps(terms, chip, plan, size)
+    a_bytes, b_bytes, bias_bytes = _build_bytes(terms, chip, plan, size, steps)
+    read_bytes = a_bytes + b_bytes + bias_bytes
+    output_bytes = size.m * size.n * way_out.element_bytes
+    length_up = np.ceil(size.length * (1 / terms.k_fractal)) * terms.k_fractal
+    chain = steps.cube_per_k * length_up
+    alone = way_out.cycles(chip, terms, plan.base_c_bit, size.m, size.n)
+    store = _build_store(chip, plan, size, steps, alone, output_bytes, read_bytes, chain)
+    all_l2 = size.active * (1 / chip.l2_total)
     return Tile(
         mmad=steps.mmad_per_k * length_up,
         chain=chain,
         mte1=steps.mte1_per_k * size.length,
         a_port=a_bytes * (1 / chip.mte2_port),
         b_port=b_bytes * (1 / chip.mte2_port),
-        floor=np.maximum(np.maximum(exposed, chain), l2_cycles),
+        bias_port=bias_bytes * (1 / chip.mte2_port),
+        l2_load=read_bytes * all_l2,
+        floor=store.floor,
         step_chain=chain * steps.step_share,
         last_chain=chain * steps.last_share,
         step_count=steps.step_count,
         step_share=steps.step_share,
         last_share=steps.last_share,
-        slack=steps.has_previous * L0_HALVES * (first_cube - steps.mte1_per_k * steps.first_l0),
-        contended=(slab_bytes + output_bytes) * all_l2,
-        store=store,
+        slack=steps.has_previous
+        * L0_HALVES
+        * (steps.cube_per_k - steps.mte1_per_k)
+        * steps.first_l0,
+        contended=(read_bytes * steps.step_share + output_bytes) * all_l2,
+        store=store.alone,
+        tail=store.tail,
         output_bytes=output_bytes,
         read_bytes=read_bytes,
         deep_l1=plan.deep_l1,
     )
 
 
-def _way_out_cycles(
-    terms: ProblemTerms,
-    chip: ChipRates,
-    plan: TilePlan,
-    size: TileSize,
-    element_bytes: int,
-    through_ub: "UbStore | None",
-) -> Column:
-    """Time of the tile's way out of L0C when nothing else moves."""
-    rows, columns = (size.n, size.m) if terms.is_transposed else (size.m, size.n)
-    if through_ub is None:
-        return _direct_store_cycles(terms, chip, plan, rows, rows * columns * element_bytes)
-    return through_ub.cycles(chip, rows, columns * element_bytes)
-
-
-def _direct_store_cycles(
-    terms: ProblemTerms,
-    chip: ChipRates,
-    plan: TilePlan,
-    rows: Column,
-    output_bytes: Column,
-) -> Column:
-    """The fixpipe's time to GM: its bytes, and a fixed cost for every partial line of C.
-
-    Each end of a row's run is off a line with the probability 1 - g/line (see line_waste_bytes).
-    """
-    grain = np.minimum(np.minimum(terms.c_pitch_bit, plan.base_c_bit), chip.line_bytes)
-    partial_per_row = 2 - (2 / chip.line_bytes) * grain
-    cycles: Column = (
-        output_bytes * (1 / chip.fixpipe) + rows * partial_per_row * chip.partial_line_cycles
-    )
-    return cycles
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UbStore:
-    """The store through UB: fixpipe into UB, then a vector core writes the rows to GM.
-
-    Attributes:
-        rows_share: share of the tile's rows that one vector core writes: 1, or half for fp32.
-        is_double: UB holds two tiles and the two movements overlap.
-    """
-
-    rows_share: float
-    is_double: Column
-
-    def cycles(self, chip: ChipRates, rows: Column, row_bytes: Column) -> Column:
-        """Cycles from one tile to the next that the way out takes; UB rows are whole blocks."""
-        into_ub = rows * row_bytes * (1 / chip.fixpipe)
-        padded = rows * np.ceil(row_bytes * (1 / UB_BLOCK_BYTES)) * UB_BLOCK_BYTES
-        out_of_ub = padded * (self.rows_share / chip.aiv_ub_to_hbm)
-        overlapped = np.maximum(into_ub, out_of_ub)
-        cycles: Column = overlapped + (1 - self.is_double) * np.minimum(into_ub, out_of_ub)
-        return cycles
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Round:
-    """Time of one item in a round, cycles of a core.
+    """Times of one item in a round, cycles of a core.
 
     Attributes:
-        cycles: from one item to the next.
+        cycles: from its first mmad to that of the core's next item.
+        unloaded: the same as far as the cube and the store decide it.
+        finish: from its first to its last mmad when no other item follows.
+        slab: load of its first slab, with the bias.
         load: MTE2's busy time.
         a_load: its time for A.
-        b_load: its time for B.
+        b_load: its time for B and bias.
         hbm: time of the round's first touches at the HBM rate.
     """
 
     cycles: Column
+    unloaded: Column
+    finish: Column
+    slab: Column
     load: Column
     a_load: Column
     b_load: Column
@@ -351,28 +338,43 @@ class Round:
 def round_cycles(
     chip: ChipRates, tile: Tile, a_hbm_bytes: Column, b_hbm_bytes: Column, *, is_cold: bool = False
 ) -> Round:
-    """Time of a tile in a round that touches the given bytes of A and B, of all cores, first."""
+    """Times of a tile in a round that touches the given bytes of A and B, of all cores, first."""
     a_hbm = a_hbm_bytes * (1 / chip.hbm_read_total)
     b_hbm = b_hbm_bytes * (1 / chip.hbm_read_total)
     a_load = np.maximum(tile.a_port, a_hbm)
-    b_load = np.maximum(tile.b_port, b_hbm)
-    load = a_load + b_load
-    wait = load * tile.step_share - tile.slack
-    last_wait = load * tile.last_share - tile.slack
-    next_wait = np.maximum(wait, tile.contended - tile.slack)
-    steps = (
-        (tile.step_count - 2) * np.maximum(tile.step_chain, wait)
-        + np.maximum(tile.step_chain, last_wait)
-        + np.maximum(tile.last_chain, next_wait)
+    b_load = np.maximum(tile.b_port + tile.bias_port, b_hbm)
+    load = np.maximum(a_load + b_load, tile.l2_load)
+    spread = load - tile.bias_port
+    later_slab = spread * tile.step_share
+    slab = later_slab + tile.bias_port
+    wait = later_slab - tile.slack
+    last_wait = spread * tile.last_share - tile.slack
+    next_wait = np.maximum(slab, tile.contended) - tile.slack
+    inner = (tile.step_count - 2) * np.maximum(tile.step_chain, wait) + np.maximum(
+        tile.step_chain, last_wait
     )
     latency = chip.l2_latency + (a_hbm + b_hbm > 0) * (chip.hbm_latency - chip.l2_latency)
-    waits = tile.step_count - is_cold
-    in_flight = waits * (latency - tile.slack) + load + tile.chain
-    steps = np.maximum(steps, in_flight * (1 / L1_SLOTS))
+    hidden = latency - tile.slack
+    in_flight = (tile.step_count - 1) * hidden + load + tile.chain
+    alone = np.maximum(inner + tile.last_chain, in_flight * (1 / L1_SLOTS) - slab)
+    between = in_flight if is_cold else in_flight + hidden
+    steps = np.maximum(inner + np.maximum(tile.last_chain, next_wait), between * (1 / L1_SLOTS))
     if tile.deep_l1 is not None:
         steps = steps * (1 - tile.deep_l1)
-    cycles = np.maximum(np.maximum(steps, load), tile.floor)
-    return Round(cycles=cycles, load=load, a_load=a_load, b_load=b_load, hbm=a_hbm + b_hbm)
+        alone = np.maximum(alone * (1 - tile.deep_l1), tile.chain)
+    # MTE2 never pauses: the last slab comes when all are loaded, and may find the cube behind.
+    behind = np.maximum(tile.step_chain - spread * tile.last_share, 0) * (tile.step_count > 1)
+    unloaded = np.maximum(steps, tile.floor)
+    return Round(
+        cycles=np.maximum(unloaded, load),
+        unloaded=unloaded,
+        finish=np.maximum(alone, load - slab + behind + tile.last_chain),
+        slab=slab,
+        load=load,
+        a_load=a_load,
+        b_load=b_load,
+        hbm=a_hbm + b_hbm,
+    )
 
 
 def overlap_cycles(chip: ChipRates, first: Column, second: Column) -> Column:

@@ -83,7 +83,9 @@ def estimate_vector(
     lengths = terms.k / base_k
     tile_steps = lengths * np.maximum(load, compute)
     store = base_mn * (terms.output_bytes / chip.aiv_ub_to_hbm)
-    finish = one_pass + PASS_START_CYCLES
+    # A bias belongs to the columns of C: to all outputs of a row, to the one column else.
+    bias_bytes = np.minimum(base_mn, terms.b.outer) * terms.bias_bytes
+    finish = one_pass + PASS_START_CYCLES + bias_bytes * (1 / chip.aiv_ub_to_l2)
     rounds = per_core * (tile_steps + finish) + (per_core - 1) * store
     return _costs(
         terms,

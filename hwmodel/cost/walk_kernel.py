@@ -1,13 +1,15 @@
 """Closed form of the kernels that walk a grid of blocks: ASWT, BASE, panels and stream-K.
 
     time = launch + first access
-         + sum over the kinds of rounds of (rounds of the kind) * (time of a round of the kind)
-         + exposed first slab or exposed last multiplication
-         + last store, and for stream-K barrier and reduction
+         + load of the first slab
+         + sum over the items of the busiest core of the time from one's first mmad to the next
+           one's, for the last item to its last mmad
+         + what is left of its store, and for stream-K barrier and reduction
 
-A round's time is that of a full tile on all cores, from `tile.py`, with the first touches of its
-kind, from `residency.py`. Once L2 is full, the C of a round also takes its time at the HBM's
-write rate. The last round has its own, smaller tiles when it is split.
+An item's time is that of a full tile on all cores, from `tile.py`, with the first touches of its
+kind of round, from `residency.py`. Once L2 is full, the C of a round also takes its time at the
+HBM's write rate. The last round has its own tiles: smaller when it is split, and the narrow last
+ones where the walk ends there.
 
 B_PANEL is A_PANEL on the transposed problem.
 """
@@ -15,36 +17,30 @@ B_PANEL is A_PANEL on the transposed problem.
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hwmodel.cost.kernel_costs import KernelCosts
-from hwmodel.cost.residency import Grid, Traffic, WalkPlan, build_grid, build_traffic
+from hwmodel.cost.residency import (
+    Grid,
+    Traffic,
+    WalkPlan,
+    build_grid,
+    build_traffic,
+    last_tile,
+)
+from hwmodel.cost.store import TO_WORKSPACE, WayOut
+from hwmodel.cost.stream_k import StreamKPlan, reduction_cycles
 from hwmodel.cost.terms import ChipRates, Column, ProblemTerms
 from hwmodel.cost.tile import (
-    WORKSPACE_BYTES,
     Round,
     Tile,
     TilePlan,
     TileSize,
-    UbStore,
     build_tile,
     fractal_up,
     overlap_cycles,
     round_cycles,
 )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StreamKPlan:
-    """Stream-K's columns.
-
-    Attributes:
-        piece_k: K columns of one piece.
-        after_piece: data-parallel tiles that a core runs after its piece: as many as fit the
-            order, capped by how many there are.
-    """
-
-    piece_k: Column
-    after_piece: Column
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,18 +54,18 @@ class WalkCase:
         walk: its walk columns.
         k_pieces: fp32 split-K: pieces of K, each stored on its own.
         resident_slabs: panels: L1 slabs of the current block row that stay resident.
+        way_out: how C leaves L0C.
         stream_k: stream-K's columns; the last round is then made of pieces of K.
-        through_ub: the store through UB, None for the direct store.
     """
 
     terms: ProblemTerms
     chip: ChipRates
     plan: TilePlan
     walk: WalkPlan
+    way_out: WayOut
     k_pieces: int = 1
     resident_slabs: Column | None = None
     stream_k: StreamKPlan | None = None
-    through_ub: UbStore | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,6 +77,7 @@ class _FullRounds:
         counts: rounds of each kind.
         rounds: one item of each kind.
         cycles: time of a whole round of each kind, all pieces of K.
+        saved: what the last of them takes less when no item follows on its core.
         write_back: time of a round's C at the HBM's write rate.
     """
 
@@ -88,17 +85,44 @@ class _FullRounds:
     counts: tuple[Column, ...]
     rounds: tuple[Round, ...]
     cycles: tuple[Column, ...]
+    saved: Column
     write_back: Column
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _LastRound:
-    """The last, partial round: whether there is one, its tile, an item and the whole round."""
+    """The last, partial round.
+
+    Attributes:
+        exists: 1 where there is one, else 0.
+        tile: its tile.
+        round: one item.
+        cycles: time of the whole round, if an item followed on its core.
+        saved: what it takes less when none does.
+    """
 
     exists: Column
     tile: Tile
     round: Round
     cycles: Column
+    saved: Column
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Timeline:
+    """How the rounds of the busiest core end.
+
+    Attributes:
+        rounds: from the first mmad to the last one.
+        full: the same of a core without an item in the last round; negative where all have one.
+        after: time of the data-parallel tiles after a stream-K piece.
+        ends_full: where the last item is of a full round.
+    """
+
+    rounds: Column
+    full: Column
+    after: Column
+    ends_full: NDArray[np.bool_]
 
 
 def estimate_walk(case: WalkCase) -> KernelCosts:
@@ -107,44 +131,43 @@ def estimate_walk(case: WalkCase) -> KernelCosts:
     traffic = build_traffic(case.terms, case.chip, case.plan, case.walk, grid)
     full = _estimate_full_rounds(case, grid, traffic)
     last = _estimate_last_round(case, grid, traffic)
-    rounds = last.cycles * last.exists
+    line = _build_timeline(case, grid, full, last)
     mte2 = last.round.load * last.exists
-    for count, one, cycles in zip(full.counts, full.rounds, full.cycles, strict=True):
-        rounds = rounds + count * cycles
+    for count, one in zip(full.counts, full.rounds, strict=True):
         mte2 = mte2 + count * one.load
-    prologue = _exposed_ends(grid, full, last, case.k_pieces)
     full_items, last_items = grid.full_rounds * case.k_pieces, last.exists * case.k_pieces
     flow_back = full.write_back * ((1 - traffic.kept_ratio) / case.k_pieces)
-    tile = full.tile
+    tile, none = full.tile, np.zeros_like(line.rounds)
     return KernelCosts(
-        launch=np.full_like(prologue, case.chip.launch_cycles),
-        prologue=prologue,
-        rounds=rounds,
-        epilogue=_estimate_epilogue(case, grid, full, last),
+        launch=none + case.chip.launch_cycles,
+        prologue=_first_slab(grid, full, last),
+        rounds=line.rounds,
+        epilogue=_estimate_epilogue(case, grid, full, last, line),
         cube_busy=full_items * tile.mmad + last_items * last.tile.mmad,
         mte2_busy=mte2 * case.k_pieces,
         mte1_busy=full_items * tile.mte1 + last_items * last.tile.mte1,
         fixpipe_busy=full_items * np.maximum(tile.store, flow_back) + last_items * last.tile.store,
-        vector_busy=np.zeros_like(prologue),
+        vector_busy=none,
         hbm_read_bytes=traffic.hbm_read_bytes,
         read_bytes=case.walk.cores * full_items * tile.read_bytes
         + last_items * grid.rest * last.tile.read_bytes,
-        write_bytes=np.broadcast_to(case.terms.output_total_bytes, prologue.shape),
+        write_bytes=none + case.terms.output_total_bytes,
         round_count=grid.rounds,
     )
 
 
 def _estimate_full_rounds(case: WalkCase, grid: Grid, traffic: Traffic) -> _FullRounds:
     """The full rounds by kind."""
-    tile = build_tile(
-        case.terms,
-        case.chip,
-        case.plan,
-        TileSize(m=grid.m, n=grid.n, length=case.terms.k / case.k_pieces, active=case.walk.cores),
+    chip, share = case.chip, 1 / case.k_pieces
+    size = TileSize(
+        m=grid.m,
+        n=grid.n,
+        length=case.terms.k * share,
+        active=case.walk.cores,
         a_loaded=_loaded_share(case, grid),
-        element_bytes=case.terms.output_bytes,
-        through_ub=case.through_ub,
+        bias_loaded=share,
     )
+    tile = build_tile(case.terms, chip, case.plan, size, case.way_out)
     first = np.minimum(traffic.first_rounds, grid.full_rounds)
     later = grid.full_rounds - first
     burst = np.minimum(traffic.burst_rounds, later)
@@ -153,25 +176,50 @@ def _estimate_full_rounds(case: WalkCase, grid: Grid, traffic: Traffic) -> _Full
         (np.maximum(traffic.burst_a, traffic.again_a), traffic.again_b),
         (traffic.again_a, traffic.again_b),
     )
-    share = 1 / case.k_pieces
     rounds = tuple(
-        round_cycles(case.chip, tile, a * share, b * share, is_cold=kind == 0)
+        round_cycles(chip, tile, a * share, b * share, is_cold=kind == 0)
         for kind, (a, b) in enumerate(touched)
     )
-    write_back = tile.output_bytes * (case.walk.cores * (1 / case.chip.hbm_write_total))
+    write_back = tile.output_bytes * (case.walk.cores * (1 / chip.hbm_write_total))
     edge = _edge_share(case.walk, grid)
-    cycles = tuple(
-        _mean_cycles(case.chip, grid, tile, one, edge, write_back * share, traffic.kept_ratio)
-        * case.k_pieces
-        for one in rounds
+    flow = write_back * share
+    item_cycles = tuple(
+        _mean_cycles(chip, grid, tile, one, edge, flow, traffic.kept_ratio) for one in rounds
     )
+    counts = (first, burst, later - burst)
+    last_cycles, finish, hbm = (
+        _of_last_kind(counts, values)
+        for values in (
+            item_cycles,
+            tuple(one.finish for one in rounds),
+            tuple(one.hbm for one in rounds),
+        )
+    )
+    # The last item's first slab came while the item before it ran.
+    memory = hbm * (1 - tile.step_share) + flow
+    finish = _flooded(chip, finish, memory, traffic.kept_ratio)
     return _FullRounds(
         tile=tile,
-        counts=(first, burst, later - burst),
+        counts=counts,
         rounds=rounds,
-        cycles=cycles,
+        cycles=tuple(cycles * case.k_pieces for cycles in item_cycles),
+        saved=np.maximum(last_cycles - finish, 0),
         write_back=write_back,
     )
+
+
+def _of_last_kind(counts: tuple[Column, ...], values: tuple[Column, ...]) -> Column:
+    """Of one value for each kind of round that of the kind which comes last."""
+    first, burst, steady = values
+    last: Column = np.where(counts[2] > 0, steady, np.where(counts[1] > 0, burst, first))
+    return last
+
+
+def _flooded(chip: ChipRates, cycles: Column, memory: Column, kept_ratio: Column) -> Column:
+    """Mean of the time before and after L2 is full; then it overlaps that of the memory."""
+    full = overlap_cycles(chip, cycles, memory)
+    mean: Column = full + kept_ratio * (cycles - full)
+    return mean
 
 
 def _loaded_share(case: WalkCase, grid: Grid) -> Column | float:
@@ -214,9 +262,8 @@ def _mean_cycles(
     write_back: Column,
     kept_ratio: Column,
 ) -> Column:
-    """A round's time, averaged over edge tiles and the phases before and after L2 is full."""
-    full = overlap_cycles(chip, one.cycles, one.hbm + write_back)
-    mean: Column = full + kept_ratio * (one.cycles - full)
+    """An item's time, averaged over edge tiles and the phases before and after L2 is full."""
+    mean = _flooded(chip, one.cycles, one.hbm + write_back, kept_ratio)
     if edge is None:
         return mean
     width = grid.edge_n / grid.n
@@ -234,34 +281,41 @@ def _mean_cycles(
 def _estimate_last_round(case: WalkCase, grid: Grid, traffic: Traffic) -> _LastRound:
     """The partial round: split tiles, or stream-K's pieces of K."""
     cores, k = case.walk.cores, case.terms.k
+    m, n = last_tile(case.walk, grid)
     if case.stream_k is None:
-        m_cut = np.minimum(case.walk.m_pieces, grid.m)
-        n_cut = np.minimum(case.walk.n_pieces, grid.n)
+        m_cut, n_cut = np.minimum(case.walk.m_pieces, m), np.minimum(case.walk.n_pieces, n)
         items = grid.rest * m_cut * n_cut
-        m, n, length = np.ceil(grid.m / m_cut), np.ceil(grid.n / n_cut), k / case.k_pieces
-        element_bytes = case.terms.output_bytes
+        m, n, length = np.ceil(m / m_cut), np.ceil(n / n_cut), k / case.k_pieces
+        way_out = case.way_out
     else:
         items = grid.rest * np.ceil(k / case.stream_k.piece_k)
-        m, n, length = grid.m, grid.n, np.minimum(case.stream_k.piece_k, k)
-        element_bytes = WORKSPACE_BYTES
-    tile = build_tile(
-        case.terms,
-        case.chip,
-        case.plan,
-        TileSize(m=m, n=n, length=length, active=np.minimum(items, cores)),
-        element_bytes=element_bytes,
-        through_ub=case.through_ub,
-    )
-    a_bytes, b_bytes = _last_round_touches(grid, traffic, cores)
-    share = 1 / case.k_pieces
-    one = round_cycles(case.chip, tile, a_bytes * share, b_bytes * share, is_cold=True)
-    round_bytes = grid.rest * grid.m * grid.n * case.terms.output_bytes
-    flows_back = traffic.kept_ratio < 1
-    write_back = flows_back * round_bytes * (1 / case.chip.hbm_write_total)
+        length, way_out = np.minimum(case.stream_k.piece_k, k), TO_WORKSPACE
     # More pieces than cores break a rule of the vendor's, but such a plan gets a time too.
-    turns = np.ceil(np.maximum(items / cores, 1)) * case.k_pieces
-    cycles = np.maximum(one.cycles * turns, one.hbm * case.k_pieces + write_back)
-    return _LastRound(exists=np.minimum(grid.rest, 1), tile=tile, round=one, cycles=cycles)
+    per_core = np.ceil(np.maximum(items / cores, 1)) * case.k_pieces
+    size = TileSize(
+        m=m,
+        n=n,
+        length=length,
+        active=np.minimum(items, cores),
+        bias_loaded=1 / case.k_pieces,
+    )
+    tile = build_tile(case.terms, case.chip, case.plan, size, way_out)
+    a_bytes, b_bytes = _last_round_touches(grid, traffic, cores)
+    one = round_cycles(case.chip, tile, a_bytes / per_core, b_bytes / per_core, is_cold=True)
+    # What L2 held before the round stays there at its end if all of it fits.
+    round_bytes = grid.rest * m * n * case.terms.output_bytes
+    write_back = np.minimum(round_bytes, traffic.overflow_bytes) * (1 / case.chip.hbm_write_total)
+    cycles = np.maximum(one.cycles * per_core, one.hbm * per_core + write_back)
+    # The round's first slab came while the full rounds ran, or is exposed before it.
+    memory = one.hbm * (per_core - tile.step_share) + write_back
+    finish = np.maximum(one.cycles * (per_core - 1) + one.finish, memory)
+    return _LastRound(
+        exists=np.minimum(grid.rest, 1),
+        tile=tile,
+        round=one,
+        cycles=cycles,
+        saved=np.maximum(cycles - finish, 0),
+    )
 
 
 def _last_round_touches(grid: Grid, traffic: Traffic, cores: Column) -> tuple[Column, Column]:
@@ -277,50 +331,68 @@ def _last_round_touches(grid: Grid, traffic: Traffic, cores: Column) -> tuple[Co
     return a_bytes, b_bytes
 
 
-def _exposed_ends(grid: Grid, full: _FullRounds, last: _LastRound, k_pieces: int) -> Column:
-    """Time that no round covers: the first slab's load or the last L1 step's multiplication.
-
-    Where the cube decides, it starts a slab late; where the loads decide, it ends a step late.
-    Of the two ends only the longer one is exposed.
-    """
-    per_item = 1 / k_pieces
-    tile, has_full, has_last = full.tile, grid.full_rounds > 0, last.exists > 0
-    start = np.where(
-        has_full,
-        full.rounds[0].load * tile.step_share + tile.chain - full.cycles[0] * per_item,
-        last.round.load * last.tile.step_share + last.tile.chain - last.cycles * per_item,
+def _build_timeline(case: WalkCase, grid: Grid, full: _FullRounds, last: _LastRound) -> _Timeline:
+    """Time from the first mmad of the busiest core to its last one, and when others end."""
+    full_total = np.zeros_like(grid.rest)
+    for count, cycles in zip(full.counts, full.cycles, strict=True):
+        full_total = full_total + count * cycles
+    has_full = grid.full_rounds > 0
+    after, ends_full = np.zeros_like(full_total), last.exists == 0
+    if case.stream_k is not None:
+        tiles_after = np.minimum(case.stream_k.after_piece, grid.full_rounds)
+        ends_full = ends_full | (tiles_after > 0)
+        after = tiles_after * full.cycles[-1] - (tiles_after > 0) * full.saved
+    to_later, to_last = _slab_changes(full, last)
+    full_total = full_total - to_later
+    saved = np.where(ends_full, full.saved, last.saved + has_full * to_last)
+    return _Timeline(
+        rounds=full_total + last.exists * last.cycles - saved,
+        full=np.where(has_full, full_total - full.saved, -np.inf),
+        after=after,
+        ends_full=ends_full,
     )
-    is_steady = grid.full_rounds > full.counts[0]
-    full_end = tile.step_chain + np.where(
-        is_steady,
-        full.rounds[-1].load - full.cycles[-1] * per_item,
-        full.rounds[0].load - full.cycles[0] * per_item,
-    )
-    last_end = last.tile.step_chain + last.round.load - last.cycles * per_item
-    exposed: Column = np.maximum(np.maximum(start, np.where(has_last, last_end, full_end)), 0)
-    return exposed
 
 
-def _estimate_epilogue(case: WalkCase, grid: Grid, full: _FullRounds, last: _LastRound) -> Column:
-    """The last store; for stream-K barrier and reduction where they outlast it.
+def _slab_changes(full: _FullRounds, last: _LastRound) -> tuple[Column, Column]:
+    """What the hand-overs from first to later rounds and to the last round take less than others.
 
-    Two vector cores share each slot's band: each copies its band from all slots of the tile, adds
-    them one after the other, casts and writes (specification: kernels.md, "StreamK"). That hides
-    behind the data-parallel tiles that the cores run after their piece.
+    Where the loads decide, an item ends with the next one's first slab, which comes faster when it
+    is smaller or no longer a first touch.
     """
+    first, burst, steady = full.rounds
+    has_burst = full.counts[1] > 0
+    is_followed = (full.counts[0] > 0) & (has_burst | (full.counts[2] > 0))
+    to_later = is_followed * _slab_change(first, np.where(has_burst, burst.slab, steady.slab))
+    changes = tuple(_slab_change(one, last.round.slab) for one in full.rounds)
+    return to_later, last.exists * _of_last_kind(full.counts, changes)
+
+
+def _slab_change(one: Round, next_slab: Column) -> Column:
+    """What an item takes less if the next one's first slab takes that long instead of its own."""
+    by_loads = np.maximum(one.cycles - one.unloaded, 0)
+    change: Column = np.minimum(by_loads, np.maximum(one.slab - next_slab, 0))
+    return change
+
+
+def _first_slab(grid: Grid, full: _FullRounds, last: _LastRound) -> Column:
+    """Load of the busiest core's first slab, which no mmad covers."""
+    slab: Column = np.where(grid.full_rounds > 0, full.rounds[0].slab, last.round.slab)
+    return slab
+
+
+def _estimate_epilogue(
+    case: WalkCase, grid: Grid, full: _FullRounds, last: _LastRound, line: _Timeline
+) -> Column:
+    """What is left of the last store; for stream-K barrier and reduction where they outlast it."""
+    own = np.where(line.ends_full, full.tile.tail, last.tile.tail)
+    # A core without an item in the last round may still be busy with a larger store.
+    others = line.full + full.tile.tail - line.rounds
+    epilogue: Column = np.maximum(own, others)
     if case.stream_k is None:
-        store: Column = np.where(last.exists > 0, last.tile.store, full.tile.store)
-        return store
-    chip = case.chip
-    pieces = np.ceil(case.terms.k / case.stream_k.piece_k)
-    band = np.ceil(grid.m / (2 * pieces)) * grid.n
-    reduction = (
-        band * pieces * (WORKSPACE_BYTES / chip.aiv_ub_to_l2)
-        + band * (pieces / chip.vector_lanes)
-        + band * (case.terms.output_bytes / chip.aiv_ub_to_l2)
+        return epilogue
+    reduction = reduction_cycles(
+        case.terms, case.chip, case.plan, case.stream_k, last_tile(case.walk, grid)
     )
-    after = np.minimum(case.stream_k.after_piece, grid.full_rounds) * full.cycles[-1]
-    outlast = last.tile.store + chip.barrier_cycles + reduction - after
-    tile_store = np.where(grid.full_rounds > 0, full.tile.store, last.tile.store)
-    epilogue: Column = np.maximum(tile_store, np.where(last.exists > 0, outlast, 0))
-    return epilogue
+    reduced = last.tile.tail + case.chip.barrier_cycles + reduction
+    outlast: Column = np.maximum(epilogue, last.exists * (reduced - line.after))
+    return outlast

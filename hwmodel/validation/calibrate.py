@@ -11,17 +11,21 @@ where they come from. The same inputs give the same bytes.
 
 import argparse
 import sys
+import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
+from importlib import resources
+from importlib.resources.abc import Traversable
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hwmodel.cost.constants import PIPELINE_MODEL
-from hwmodel.errors import AutotuneError
+from hwmodel.errors import AutotuneError, HardwareSpecError
 from hwmodel.spec import Calibration, ClassError, HardwareSpec
-from hwmodel.spec_io import DEFAULT_HARDWARE, load_hardware, write_hardware
+from hwmodel.spec_document import parse_document
+from hwmodel.spec_io import DEFAULT_HARDWARE, write_hardware
 from hwmodel.validation.classes import ErrorClass, select_error_class
 from hwmodel.validation.errors_report import compute_class_error
 from hwmodel.validation.fit import cross_validate, fit_constants
@@ -92,6 +96,28 @@ def build_calibration(spec: HardwareSpec, rows: Sequence[MeasuredRow], date: str
     )
 
 
+def load_without_fit(where: str, file: Path | Traversable) -> HardwareSpec:
+    """The spec of a hardware file less its fit of the model, which may be of older constants.
+
+    Args:
+        where: name of the file, for messages.
+        file: the file.
+
+    Raises:
+        HardwareSpecError: it is no hardware file.
+    """
+    try:
+        document = tomllib.loads(file.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise HardwareSpecError(f"{where}: no such file; give a hardware file") from None
+    except (OSError, ValueError) as error:
+        raise HardwareSpecError(f"{where}: is no TOML file ({error}); correct it") from None
+    calibrations = document.get("calibration")
+    if isinstance(calibrations, dict):
+        calibrations.pop(PIPELINE_MODEL, None)
+    return parse_document(document, where)
+
+
 def write_calibration(calibration: Calibration, paths: Sequence[Path]) -> None:
     """Put the calibration into hardware files, in place of an earlier one of the model.
 
@@ -99,7 +125,7 @@ def write_calibration(calibration: Calibration, paths: Sequence[Path]) -> None:
         HardwareSpecError: a file is no hardware file.
     """
     for path in paths:
-        spec = load_hardware(str(path))
+        spec = load_without_fit(str(path), path)
         calibrations: Mapping[str, Calibration] = {
             **spec.calibrations,
             calibration.model: calibration,
@@ -126,7 +152,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     args = parser.parse_args(argv)
     try:
         rows = select_fit_rows(load_measured())
-        calibration = build_calibration(load_hardware(DEFAULT_HARDWARE), rows, args.date)
+        file_name = f"{DEFAULT_HARDWARE}.toml"
+        bundled = resources.files("hwmodel").joinpath("specs", file_name)
+        calibration = build_calibration(load_without_fit(file_name, bundled), rows, args.date)
         write_calibration(calibration, args.paths)
     except AutotuneError as error:
         sys.stderr.write(f"calibrate: {error}\n")

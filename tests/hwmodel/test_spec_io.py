@@ -3,7 +3,7 @@ import math
 import pickle
 import tomllib
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import asdict, replace
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hwmodel.cost.constants import PipelineConstants
 from hwmodel.errors import HardwareSpecError, InputError
 from hwmodel.spec import Calibration, ClassError, HardwareSpec, Provenance, ProvenanceKind
 from hwmodel.spec_document import build_document, parse_document
@@ -43,7 +44,7 @@ CALIBRATION = Calibration(
     date="2026-08-31",
     data_digest="0123456789abcdef" * 4,
     rows=81,
-    constants={"launch_us": 1.45, "hbm_ratio": 1 / 3, "offset_us": -0.0},
+    constants=asdict(PipelineConstants(l2_ratio=1 / 3, overlap_loss_ratio=-0.0)),
     errors={"all": ClassError(n=81, median_ape=0.021, p90_ape=0.12)},
 )
 
@@ -211,7 +212,9 @@ class TestFiles:
         write_hardware(spec, path)
         again = load_hardware(str(path))
         assert again == spec
-        assert math.copysign(1, again.calibrations["pipeline"].constants["offset_us"]) == -1
+        assert (
+            math.copysign(1, again.calibrations["pipeline"].constants["overlap_loss_ratio"]) == -1
+        )
 
     @settings(derandomize=True, deadline=None, max_examples=60)
     @given(
@@ -385,12 +388,24 @@ MALFORMED = [
     (set_entry(*FIT, "rows", to=1.0), "calibration.pipeline.rows: is the number 1.0"),
     (set_entry(*FIT, "constants", to=[]), "calibration.pipeline.constants: is an array of 0"),
     (
-        set_entry(*FIT, "constants", "launch_us", to="1"),
-        "calibration.pipeline.constants.launch_us: is the text '1', expected a number",
+        set_entry(*FIT, "constants", "l2_ratio", to="1"),
+        "calibration.pipeline.constants.l2_ratio: is the text '1', expected a number",
     ),
     (
-        set_entry(*FIT, "constants", "launch_us", to=math.nan),
-        "calibration.pipeline.constants.launch_us: is the number nan, expected a number b",
+        set_entry(*FIT, "constants", "l2_ratio", to=math.nan),
+        "calibration.pipeline.constants.l2_ratio: is the number nan, expected a number b",
+    ),
+    (
+        drop_entry(*FIT, "constants", "l2_ratio"),
+        "calibration.pipeline.constants.l2_ratio: is missing",
+    ),
+    (
+        set_entry(*FIT, "constants", "l2_ratio", to=0),
+        "calibration.pipeline.constants.l2_ratio: is 0, expected a ratio above 0",
+    ),
+    (
+        set_entry(*FIT, "constants", "magic_ratio", to=1),
+        "calibration.pipeline.constants.magic_ratio: is no constant of the pipeline model",
     ),
     (set_entry(*FIT, "errors", "all", to=2), "calibration.pipeline.errors.all: is the number 2"),
     (drop_entry(*FIT, "errors", "all", "n"), "calibration.pipeline.errors.all.n: is missing"),
@@ -450,7 +465,7 @@ class TestDigest:
                 figure.update(value=1, source="s", provenance="assumed", range=[1, 2])
         spec = parse_document(document, "chip.toml")
         assert spec_digest(spec) == (
-            "98747076b321c45665227f0103827cc4d1c86fabac5d5be07a20f17b2d2612df"
+            "fd08d33b7741f933d564e444aa949997ea6d738b4dfd00a465ffc678e5a9b50e"
         )
 
     def test_same_whether_a_figure_is_whole_or_not(self) -> None:

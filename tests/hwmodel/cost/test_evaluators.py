@@ -39,7 +39,8 @@ def test_constants_come_from_the_spec() -> None:
     ("constants", "message"),
     [
         ({}, "hbm_read_ratio: is missing"),
-        (asdict(PipelineConstants(l2_ratio=-1.0)), "l2_ratio: must not be negative"),
+        (asdict(PipelineConstants(l2_ratio=-1.0)), "l2_ratio: is -1.0, must not be negative"),
+        (asdict(PipelineConstants(l2_ratio=0.0)), "l2_ratio: is 0, expected a ratio above 0"),
         (asdict(PipelineConstants()) | {"magic": 1.0}, "magic: is no constant"),
     ],
 )

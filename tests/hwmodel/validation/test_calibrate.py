@@ -76,6 +76,32 @@ def test_command_writes_files_and_prints_errors(
     assert "compute_bound" in output
 
 
+def test_command_replaces_a_fit_of_other_constants(
+    tmp_path: Path, rebuilt: Calibration, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(calibrate, "build_calibration", lambda *_: rebuilt)
+    path = tmp_path / "chip.toml"
+    text = format_hardware(SPEC).replace("l2_ratio", "of_another_model_ratio")
+    path.write_text(text, encoding="utf-8")
+    assert calibrate.main(["--date", "2026-11-30", str(path)]) == 0
+    assert load_hardware(str(path)).calibrations["pipeline"] == rebuilt
+
+
+@pytest.mark.parametrize("content", [b"[", b"\xff"])
+def test_command_names_a_file_that_is_no_toml(
+    tmp_path: Path,
+    content: bytes,
+    rebuilt: Calibration,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr(calibrate, "build_calibration", lambda *_: rebuilt)
+    path = tmp_path / "chip.toml"
+    path.write_bytes(content)
+    assert calibrate.main(["--date", "2026-11-30", str(path)]) == 2
+    assert f"{path}: is no TOML file" in capsys.readouterr().err
+
+
 def test_command_names_a_file_that_is_no_spec(
     tmp_path: Path,
     rebuilt: Calibration,
