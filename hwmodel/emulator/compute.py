@@ -68,7 +68,7 @@ from hwmodel.emulator.layout import (
 )
 from hwmodel.emulator.memory import Matrix
 from hwmodel.integers import FRACTAL
-from hwmodel.jit import jit
+from hwmodel.jit import inline, jit
 
 Items = NDArray[np.int32]
 Marks = NDArray[np.int64]
@@ -105,7 +105,7 @@ def note(
     glob[LOG_ROWS] = row + 1
 
 
-@jit
+@inline
 def mte1_ticks(par: Vector, rows: int, cols: int, width: int) -> int:
     """Time to move both operands of an L0 step."""
     depth = up(width, par[C0]) * par[ELEMENT_BYTES]
@@ -132,7 +132,7 @@ def enter_item(par: Vector, items: Items, core: Matrix, p: int, item: int) -> No
     core[p, M1_FULL_CUBE_TICKS] = core[p, M1_BLOCK_TICKS] * steps
 
 
-@jit
+@inline
 def run_mte1(
     par: Vector,
     items: Items,
@@ -187,7 +187,7 @@ def run_mte1(
             enter_item(par, items, core, p, item + 1)
 
 
-@jit
+@inline
 def run_cube(par: Vector, core: Matrix, glob: Vector, log: Matrix, p: int, half: int) -> None:
     """The cube's next L0 step."""
     start = max(core[p, CU_FREE], core[p, H_END + half])
@@ -213,7 +213,7 @@ def run_cube(par: Vector, core: Matrix, glob: Vector, log: Matrix, p: int, half:
         core[p, CU_TILE] = tile + 1
 
 
-@jit
+@inline
 def advance_compute(
     par: Vector,
     items: Items,

@@ -90,19 +90,19 @@ from hwmodel.emulator.stores import (
     complete_mte3,
     take_tile,
 )
-from hwmodel.jit import jit
+from hwmodel.jit import inline, jit
 from hwmodel.plan import KernelPlan
 from hwmodel.problem import GemmProblem
 
 
-@jit
+@inline
 def foresee(glob: Vector, resource: int, target: int, users: int, grains: int) -> int:
     """When the resource's clock reaches the target if nothing changes."""
     left = (target - glob[CLOCK + resource]) * users
-    return glob[NOW] + (left + grains - 1) // grains
+    return int(glob[NOW] + (left + grains - 1) // grains)
 
 
-@jit
+@inline
 def next_hbm(par: Vector, glob: Vector, share: Cube, watch: Matrix) -> int:
     """When HBM serves a share, reaches a watch or ends the write-back."""
     head, tail = glob[SHARE_HEAD + HBM], glob[SHARE_TAIL + HBM]
@@ -120,7 +120,7 @@ def next_hbm(par: Vector, glob: Vector, share: Cube, watch: Matrix) -> int:
     return foresee(glob, HBM, target, users, par[HBM_GRAINS])
 
 
-@jit
+@inline
 def next_l2(par: Vector, glob: Vector, share: Cube) -> int:
     """When L2 serves a share."""
     head = glob[SHARE_HEAD + L2]
@@ -130,7 +130,7 @@ def next_l2(par: Vector, glob: Vector, share: Cube) -> int:
     return foresee(glob, L2, share[L2, TARGET, head], users, par[L2_GRAINS])
 
 
-@jit
+@inline
 def move_clocks(par: Vector, glob: Vector, now: int) -> None:
     """Both virtual clocks and the time advance to `now`."""
     passed = now - glob[NOW]
@@ -147,13 +147,53 @@ def move_clocks(par: Vector, glob: Vector, now: int) -> None:
     glob[CHANNEL] = -1
 
 
-@jit
+@inline
 def least_timer(timers: Vector, first: int, end: int) -> int:
     """The next timer among some channels."""
     least = NEVER
     for channel in range(first, end):
         least = min(least, int(timers[channel]))
     return least
+
+
+@inline
+def move_on(
+    par: Vector, glob: Vector, chan: Matrix, timers: Vector, share: Cube, watch: Matrix
+) -> int:
+    """Go to the next event; the timer that is due, or NEVER when only shares were served.
+
+    When nothing is left to happen, -1.
+    """
+    timer = int(min(glob[MIN_MTE2], glob[MIN_OUT]))
+    hbm_time = next_hbm(par, glob, share, watch)
+    l2_time = next_l2(par, glob, share)
+    now = min(timer >> TIME_SHIFT, hbm_time, l2_time)
+    if now >= NEVER >> TIME_SHIFT:
+        return -1
+    if now > glob[NOW]:
+        move_clocks(par, glob, now)
+    if hbm_time > now and l2_time > now:
+        return timer
+    if hbm_time <= now:
+        release_shares(par, glob, chan, timers, share, HBM)
+        release_watches(par, glob, chan, timers, watch)
+    if l2_time <= now:
+        release_shares(par, glob, chan, timers, share, L2)
+    return NEVER
+
+
+@inline
+def wake(par: Vector, glob: Vector, timers: Vector, timer: int) -> int:
+    """The channel whose timer is due; the timer is reset."""
+    channel = timer & CHANNEL_MASK
+    glob[PASS] = (timer >> CHANNEL_BITS) & PASS_MASK
+    glob[CHANNEL] = channel
+    timers[channel] = NEVER
+    if channel < par[CORES]:
+        glob[MIN_MTE2] = least_timer(timers, 0, par[CORES])
+    else:
+        glob[MIN_OUT] = least_timer(timers, par[CORES], timers.shape[0])
+    return channel
 
 
 @jit
@@ -179,49 +219,32 @@ def simulate(
             enter_item(par, items, core, p, starts[p])
             issue_load(par, items, glob, core, marks, chan, timers, link, sizes, watch, p)
     while True:
-        timer = min(glob[MIN_MTE2], glob[MIN_OUT])
-        hbm_time = next_hbm(par, glob, share, watch)
-        l2_time = next_l2(par, glob, share)
-        now = min(timer >> TIME_SHIFT, hbm_time, l2_time)
-        if now >= NEVER >> TIME_SHIFT:
+        timer = move_on(par, glob, chan, timers, share, watch)
+        if timer < 0:
             return
-        if now > glob[NOW]:
-            move_clocks(par, glob, now)
-        if hbm_time <= now or l2_time <= now:
-            if hbm_time <= now:
-                release_shares(par, glob, chan, timers, share, HBM)
-                release_watches(par, glob, chan, timers, watch)
-            if l2_time <= now:
-                release_shares(par, glob, chan, timers, share, L2)
+        if timer == NEVER:
             continue
-        channel = timer & CHANNEL_MASK
-        glob[PASS] = (timer >> CHANNEL_BITS) & PASS_MASK
-        glob[CHANNEL] = channel
-        timers[channel] = NEVER
+        channel = wake(par, glob, timers, timer)
+        begins = chan[channel, STATE] == ISSUED
+        p = channel % cores
         if channel < cores:
-            glob[MIN_MTE2] = least_timer(timers, 0, cores)
-            p = channel
-            if chan[p, STATE] == ISSUED:
+            if begins:
                 begin_load(par, glob, chan, share, p)
-                continue
-            complete_load(par, items, glob, core, chan, timers, link, log, p)
-        else:
-            glob[MIN_OUT] = least_timer(timers, cores, timers.shape[0])
-            if channel < 2 * cores:
-                p = channel - cores
-                if chan[channel, STATE] == ISSUED:
-                    begin_fix(par, items, glob, core, chan, timers, link, sizes, watch, share, p)
-                    continue
-                complete_fix(par, items, glob, core, chan, log, p)
             else:
-                p = channel - 2 * cores
-                if chan[channel, STATE] == ISSUED:
-                    begin_mte3(par, items, glob, core, chan, link, sizes, watch, share, p)
-                    continue
-                complete_mte3(par, glob, core, chan, log, p)
-        advance_compute(par, items, starts, core, marks, glob, log, p)
-        take_tile(par, glob, core, chan, timers, p)
-        issue_load(par, items, glob, core, marks, chan, timers, link, sizes, watch, p)
+                complete_load(par, items, glob, core, chan, timers, link, log, p)
+        elif channel < 2 * cores:
+            if begins:
+                begin_fix(par, items, glob, core, chan, timers, link, sizes, watch, share, p)
+            else:
+                complete_fix(par, items, glob, core, chan, log, p)
+        elif begins:
+            begin_mte3(par, items, glob, core, chan, link, sizes, watch, share, p)
+        else:
+            complete_mte3(par, glob, core, chan, log, p)
+        if not begins:
+            advance_compute(par, items, starts, core, marks, glob, log, p)
+            take_tile(par, glob, core, chan, timers, p)
+            issue_load(par, items, glob, core, marks, chan, timers, link, sizes, watch, p)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

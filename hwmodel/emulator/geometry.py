@@ -15,7 +15,7 @@ from hwmodel.emulator.layout import (
     LEN_N,
     OPERAND_A,
 )
-from hwmodel.jit import jit
+from hwmodel.jit import inline, jit
 
 Vector = NDArray[np.int64]
 
@@ -26,19 +26,19 @@ SPAN_SHIFT = 24
 """Ticks a cycle times grains a byte, as a power of two."""
 
 
-@jit
+@inline
 def span(size: int, rate_q: int) -> int:
     """Ticks that `size` bytes take at a rate in bytes per cycle times 65,536, rounded up."""
     return ((size << SPAN_SHIFT) + rate_q - 1) // rate_q
 
 
-@jit
+@inline
 def up(value: int, unit: int) -> int:
     """`value` rounded up to a multiple of `unit`."""
     return (value + unit - 1) // unit * unit
 
 
-@jit
+@inline
 def slab_rows(
     par: Vector, operand: int, offset: int, size: int, k0: int, width: int
 ) -> tuple[int, int, int, int]:
@@ -64,7 +64,7 @@ def slab_rows(
     return rows, run, pitch, start
 
 
-@jit
+@inline
 def count_phases(start: int, pitch: int, rows: int, least: int) -> int:
     """Rows that start at least `least` bytes into a line; `least` >= 1."""
     mask = (1 << LINE_SHIFT) - 1
@@ -85,7 +85,7 @@ def count_phases(start: int, pitch: int, rows: int, least: int) -> int:
     return count
 
 
-@jit
+@inline
 def line_bytes(rows: int, run: int, pitch: int, start: int) -> int:
     """Bytes of the 128-byte lines that the rows touch, each row for itself."""
     part = run & ((1 << LINE_SHIFT) - 1)

@@ -27,7 +27,7 @@ from hwmodel.emulator.layout import (
     ROWS,
 )
 from hwmodel.integers import ceil_div
-from hwmodel.jit import jit
+from hwmodel.jit import inline, jit
 from hwmodel.plan import KernelPlan, StreamKOrder, Template
 from hwmodel.problem import GemmProblem
 from hwmodel.walk import Schedule
@@ -140,7 +140,7 @@ def _walk_vector(schedule: Schedule) -> Vector:
     return np.array([int(values[index]) for index in range(WALK_SIZE)], dtype=np.int64)
 
 
-@jit
+@inline
 def find_block(walk: Vector, index: int) -> tuple[int, int]:
     """Row and column of the block at a position of the order; see `WindowOrder.tile`."""
     cols, window = walk[W_ORDER_COLS], walk[W_WINDOW]
@@ -157,7 +157,7 @@ def find_block(walk: Vector, index: int) -> tuple[int, int]:
     return (col, row) if walk[W_TRANSPOSED] else (row, col)
 
 
-@jit
+@inline
 def slice_length(walk: Vector, length: int) -> tuple[int, int]:
     """Length and number of the slices of K; see `compute_k_slices`."""
     if walk[W_SPLIT] == SPLIT_THRESHOLD:
@@ -170,7 +170,7 @@ def slice_length(walk: Vector, length: int) -> tuple[int, int]:
     return length, 1
 
 
-@jit
+@inline
 def cut_piece(walk: Vector, number: int, rows: int, cols: int) -> tuple[int, int, int, int]:
     """Offsets in the block and sizes of a tail piece; size 0 when there is none."""
     m_cnt, n_cnt = walk[W_M_CNT], walk[W_N_CNT]
@@ -188,7 +188,7 @@ def cut_piece(walk: Vector, number: int, rows: int, cols: int) -> tuple[int, int
     return m_off, n_off, min(rows - m_off, m_step), min(cols - n_off, n_step)
 
 
-@jit
+@inline
 def add_block(
     walk: Vector,
     items: Items,
@@ -220,7 +220,7 @@ def add_block(
     return at
 
 
-@jit
+@inline
 def add_position(walk: Vector, items: Items, at: int, position: int, piece: int) -> int:
     """Items of the block at a position of the order, or of its piece `piece` (-1: the whole)."""
     row, col = find_block(walk, position)
@@ -266,7 +266,7 @@ def fill_items(walk: Vector, items: Items, starts: Vector) -> int:
     return at
 
 
-@jit
+@inline
 def find_own(offsets: Vector, count: int, offset: int) -> tuple[int, int]:
     """Number of a piece by its offset, and the count of pieces with it."""
     for number in range(count):
@@ -280,6 +280,7 @@ def find_own(offsets: Vector, count: int, offset: int) -> tuple[int, int]:
 def mark_objects(
     items: Items,
     starts: Vector,
+    offsets: tuple[Vector, Vector],
     lengths: tuple[int, int],
     bases: tuple[int, int],
     k_l1: int,
@@ -294,8 +295,6 @@ def mark_objects(
     """
     m_blocks = (lengths[0] + bases[0] - 1) // bases[0]
     n_blocks = (lengths[1] + bases[1] - 1) // bases[1]
-    offsets_a = np.zeros(starts.shape[0], np.int64)
-    offsets_b = np.zeros(starts.shape[0], np.int64)
     pieces_a, pieces_b = 0, 0
     for at in range(items.shape[0]):
         m_off, n_off = items[at, M_OFF], items[at, N_OFF]
@@ -304,10 +303,10 @@ def mark_objects(
         items[at, A_OWN] = NO_OBJECT
         items[at, B_OWN] = NO_OBJECT
         if m_off % bases[0] or items[at, ROWS] < min(bases[0], lengths[0] - m_off):
-            own, pieces_a = find_own(offsets_a, pieces_a, m_off)
+            own, pieces_a = find_own(offsets[0], pieces_a, m_off)
             items[at, A_OWN] = own
         if n_off % bases[1] or items[at, COLS] < min(bases[1], lengths[1] - n_off):
-            own, pieces_b = find_own(offsets_b, pieces_b, n_off)
+            own, pieces_b = find_own(offsets[1], pieces_b, n_off)
             items[at, B_OWN] = own
     first_b = (m_blocks + pieces_a) * k_slabs
     first_c = first_b + (n_blocks + pieces_b) * k_slabs
@@ -366,6 +365,8 @@ def build_work(
     first_b, objects = mark_objects(
         items,
         starts,
+        # Room for the offsets of the pieces; a core has at most one.
+        (np.zeros_like(starts), np.zeros_like(starts)),
         (problem.m, problem.n),
         (plan.base_m, plan.base_n),
         k_l1,

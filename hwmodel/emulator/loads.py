@@ -102,10 +102,10 @@ from hwmodel.emulator.memory import (
     set_timer,
     take_share,
 )
-from hwmodel.jit import jit
+from hwmodel.jit import inline
 
 
-@jit
+@inline
 def start_step(par: Vector, items: Items, core: Matrix, marks: Marks, p: int) -> bool:
     """Whether the core's next L1 step may be loaded; then fixes which operands it loads."""
     step_no, step, item = core[p, LD_STEP_NO], core[p, LD_STEP], core[p, LD_ITEM]
@@ -133,7 +133,7 @@ def start_step(par: Vector, items: Items, core: Matrix, marks: Marks, p: int) ->
     return True
 
 
-@jit
+@inline
 def settle(
     par: Vector,
     glob: Vector,
@@ -169,7 +169,7 @@ def settle(
             evict(par, glob, chan, link, sizes, watch, p)
 
 
-@jit
+@inline
 def request(
     par: Vector,
     glob: Vector,
@@ -185,7 +185,10 @@ def request(
     bias: int,
     free: int,
 ) -> None:
-    """Issue a load of a slab: its place (operand, offset, size, k0, width), block and own object."""
+    """Issue a load of a slab.
+
+    `place` is operand, offset, size, k0 and width; `objects` the block's object and the own one.
+    """
     operand, offset, extent, k0, width = place
     rows, run, pitch, start = slab_rows(par, operand, offset, extent, k0, width)
     size = rows * run
@@ -217,7 +220,7 @@ def request(
     set_timer(par, glob, timers, p, begin)
 
 
-@jit
+@inline
 def issue_load(
     par: Vector,
     items: Items,
@@ -282,7 +285,7 @@ def issue_load(
     )
 
 
-@jit
+@inline
 def begin_load(par: Vector, glob: Vector, chan: Matrix, share: Cube, p: int) -> None:
     """The data phase begins: the load takes its shares."""
     chan[p, STATE] = IN_DATA
@@ -295,7 +298,7 @@ def begin_load(par: Vector, glob: Vector, chan: Matrix, share: Cube, p: int) -> 
         take_share(glob, share, HBM, p, chan[p, HBM_BYTES])
 
 
-@jit
+@inline
 def complete_load(
     par: Vector,
     items: Items,
@@ -342,7 +345,7 @@ def complete_load(
         next_step(par, items, core, p, now)
 
 
-@jit
+@inline
 def next_step(par: Vector, items: Items, core: Matrix, p: int, now: int) -> None:
     """A step's loads are complete: turn to the next step."""
     core[p, LOADED + core[p, LD_STEP_NO] % par[L1_SLOTS]] = now

@@ -50,7 +50,7 @@ from hwmodel.emulator.layout import (
     WRITE_COST,
     WRITES_BACK,
 )
-from hwmodel.jit import jit
+from hwmodel.jit import inline, jit
 
 Matrix = NDArray[np.int64]
 Cube = NDArray[np.int64]
@@ -63,7 +63,7 @@ WRITE_BACK_SLACK = WRITE_BACK_SLACK_BYTES * GRAINS_PER_BYTE // WRITE_BACK_SHARES
 """The write-back's slack on the virtual clock."""
 
 
-@jit
+@inline
 def set_timer(par: Vector, glob: Vector, timers: Vector, channel: int, time: int) -> None:
     """Wake the channel at `time`, in another pass when its turn at this time is over."""
     turn = 0
@@ -76,7 +76,7 @@ def set_timer(par: Vector, glob: Vector, timers: Vector, channel: int, time: int
         glob[least] = timer
 
 
-@jit
+@inline
 def meet(par: Vector, glob: Vector, chan: Matrix, timers: Vector, channel: int) -> None:
     """One condition of the channel's load or store has fallen."""
     chan[channel, NEED] -= 1
@@ -85,7 +85,7 @@ def meet(par: Vector, glob: Vector, chan: Matrix, timers: Vector, channel: int) 
         set_timer(par, glob, timers, channel, time)
 
 
-@jit
+@inline
 def take_share(glob: Vector, share: Cube, resource: int, channel: int, size: int) -> None:
     """A share of HBM or L2 until `size` bytes are served."""
     head, tail = glob[SHARE_HEAD + resource], glob[SHARE_TAIL + resource]
@@ -107,7 +107,7 @@ def take_share(glob: Vector, share: Cube, resource: int, channel: int, size: int
     glob[SHARE_TAIL + resource] = tail + 1
 
 
-@jit
+@inline
 def release_shares(
     par: Vector, glob: Vector, chan: Matrix, timers: Vector, share: Cube, resource: int
 ) -> None:
@@ -137,7 +137,7 @@ def release_watches(
         glob[WRITES_BACK] = 0
 
 
-@jit
+@inline
 def push_front(glob: Vector, link: Links, which: int) -> None:
     """Put an unlisted object in front."""
     head = glob[LIST_HEAD]
@@ -150,7 +150,7 @@ def push_front(glob: Vector, link: Links, which: int) -> None:
     glob[LIST_HEAD] = which
 
 
-@jit
+@inline
 def move_front(glob: Vector, link: Links, which: int) -> None:
     """Put a listed object in front."""
     if glob[LIST_HEAD] == which:

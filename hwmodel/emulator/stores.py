@@ -56,7 +56,7 @@ from hwmodel.emulator.memory import (
     take_share,
     write_object,
 )
-from hwmodel.jit import jit
+from hwmodel.jit import inline, jit
 
 L0C_ELEMENT_BYTES = 4
 """L0C holds fp32."""
@@ -65,7 +65,7 @@ UB_BLOCK_BYTES = 32
 """Rows in UB are whole blocks of this size."""
 
 
-@jit
+@inline
 def take_tile(
     par: Vector, glob: Vector, core: Matrix, chan: Matrix, timers: Vector, p: int
 ) -> None:
@@ -174,7 +174,7 @@ def begin_mte3(
     begin_store(par, items, glob, chan, link, sizes, watch, share, channel, item)
 
 
-@jit
+@inline
 def complete_fix(
     par: Vector, items: Items, glob: Vector, core: Matrix, chan: Matrix, log: Matrix, p: int
 ) -> None:
@@ -211,7 +211,7 @@ def complete_mte3(
         note(log, glob, p, PIPE_MTE3, chan[channel, BEGIN], now, item, 0)
 
 
-@jit
+@inline
 def count_store(glob: Vector, core: Matrix, p: int, size: int) -> None:
     """A tile is in memory."""
     glob[STORES] += 1
