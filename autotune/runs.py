@@ -79,6 +79,11 @@ class RunDirectory:
         self.manifest = replace(self.manifest, status=status, file_digests=digests)
         write_manifest(self.path, self.manifest)
 
+    def has_answers(self) -> bool:
+        """The run is finished and its results are there."""
+        is_finished = self.manifest.status is RunStatus.FINISHED
+        return is_finished and (self.path / RESULTS_JSON_NAME).exists()
+
     def journal_path(self, row: ShapeRow) -> Path:
         """The journal of the problem whose first row this is."""
         digest = self.manifest.digests.run[:_DIGEST_DIGITS]
@@ -217,23 +222,26 @@ def require_results(directory: Path, manifest: Manifest) -> Path:
             run did not compute.
     """
     path = directory / RESULTS_JSON_NAME
+    resume = f"`autotune study --resume {directory}`"
     if not path.exists():
         if manifest.status is RunStatus.FINISHED:
             raise RunDirectoryError(
                 f"{directory}: the run is finished, but its {RESULTS_JSON_NAME} is missing; "
-                "put it back, or run the study again with --new"
+                f"{resume} makes it again from the journals"
             )
         is_stopped = manifest.status is not RunStatus.RUNNING
         state = manifest.status.value if is_stopped else "still running, or was stopped"
         raise RunDirectoryError(
             f"{directory}: the run is not finished ({state}) and has no {RESULTS_JSON_NAME}; "
-            f"continue it with `autotune study --resume {directory}`"
+            f"continue it with {resume}"
         )
     for name in find_changed_files(directory, manifest):
         if name != SHAPES_NAME:
+            is_results = name == RESULTS_JSON_NAME
+            remedy = f"remove it and let {resume} make it" if is_results else "start a new run"
             raise RunDirectoryError(
                 f"{directory / name}: changed since the run wrote it, so a report would show what "
-                "was not computed; put it back, or run the study again with --new"
+                f"was not computed; put it back, or {remedy}"
             )
     return path
 

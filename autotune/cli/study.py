@@ -80,7 +80,6 @@ def run(args: argparse.Namespace) -> int:
     """
     import joblib
 
-    from autotune.manifest import RunStatus
     from autotune.runs import REPORT_NAME
     from autotune.study_run import execute_study, reuse_study
     from autotune.study_table import format_summary
@@ -90,7 +89,7 @@ def run(args: argparse.Namespace) -> int:
     shapes_file = _find_shapes(args, options)
     inputs = _load_inputs(args, options, shapes_file)
     directory = _select_run(args, inputs, options, shapes_file)
-    if directory.manifest.status is RunStatus.FINISHED:
+    if directory.has_answers():
         rows = reuse_study(directory)
     else:
         jobs = joblib.cpu_count() if args.jobs is None else args.jobs
@@ -210,7 +209,6 @@ def _select_run(
     Raises:
         RunDirectoryError: the directory holds something else, or another question's run.
     """
-    from autotune.manifest import RunStatus
     from autotune.runs import (
         create_run,
         find_interrupted,
@@ -233,7 +231,7 @@ def _select_run(
     if existing is None:
         return create_run(args.out, shapes_file, inputs, options, tuple(sys.argv[1:]))
     require_same_question(existing, inputs.digests())
-    if existing.manifest.status is RunStatus.FINISHED:
+    if existing.has_answers():
         _say(f"{existing.path} is finished already: showing its results")
     else:
         _say(f"continuing the run {existing.path}; what it has finished is not computed again")

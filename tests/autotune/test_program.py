@@ -4,7 +4,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -140,13 +139,29 @@ def test_a_real_ctrl_c_ends_in_one_line() -> None:
     assert (process.returncode, err) == (EXIT_INTERRUPTED, b"autotune: interrupted\n")
 
 
+STARTUP = """
+import sys, time
+from autotune.__main__ import main
+try:
+    main(sys.argv[1:])
+except SystemExit:
+    pass
+heavy = {"numpy", "scipy", "optuna", "matplotlib", "joblib", "jinja2", "tabulate", "tomlkit"}
+sys.exit(f"{sorted(heavy & set(sys.modules))} {time.process_time()}")
+"""
+
+
 @pytest.mark.parametrize("option", ["--version", "--help"])
 def test_startup_is_quick(option: str) -> None:
     times_s = []
     for _ in range(3):
-        start = time.perf_counter()
-        assert shell(f"{PROGRAM} {option}")[0] == EXIT_DONE
-        times_s.append(time.perf_counter() - start)
+        result = subprocess.run(
+            (PYTHON, "-c", STARTUP, option), capture_output=True, text=True, check=False, cwd=ROOT
+        )
+        modules, time_s = result.stderr.rsplit(maxsplit=1)
+        assert modules == "[]"
+        times_s.append(float(time_s))
+    # Processor time: other programs on the machine do not count.
     assert min(times_s) < STARTUP_TARGET_S
 
 
@@ -171,6 +186,23 @@ def test_a_study_survives_a_full_stdout(
     assert lines[-2] == "autotune study: run directory run; report run/report.html"
     assert lines[-1] == "autotune study: cannot write stdout: No space left on device"
     assert load_manifest(Path("run")).status is RunStatus.FINISHED
+
+
+@pytest.mark.usefixtures("quick_study")
+def test_lost_results_come_back_from_the_journals(capsys: pytest.CaptureFixture[str]) -> None:
+    argv = ["study", "--shapes", "s.csv", "--out", "run", "--jobs", "1"]
+    assert program.main([*argv, "--strategy", "random", "--trials", "10"]) == EXIT_DONE
+    results = Path("run/results.json")
+    content = results.read_bytes()
+    results.write_bytes(content + b" ")
+    capsys.readouterr()
+    assert program.main(["study", "--resume", "run"]) == EXIT_BAD_INPUT
+    assert "remove it and let `autotune study --resume run` make it" in capsys.readouterr().err
+    results.unlink()
+    assert program.main(["report", "run"]) == EXIT_BAD_INPUT
+    assert "`autotune study --resume run` makes it again" in capsys.readouterr().err
+    assert program.main(["study", "--resume", "run", "--jobs", "1"]) == EXIT_DONE
+    assert results.read_bytes() == content
 
 
 @pytest.mark.usefixtures("quick_study")
