@@ -4,6 +4,7 @@ Chips have a few cores, an L2 of a few slabs, rates that make every pipe the slo
 then, latencies of 0 (ties) or long ones.
 """
 
+from enum import StrEnum
 from random import Random
 from typing import NamedTuple
 
@@ -32,6 +33,14 @@ MAX_CORES = 5
 MAX_L1_STEPS = 400
 
 
+class Wish(StrEnum):
+    """What a random case should show."""
+
+    NOTHING = "nothing"
+    PIECES = "pieces"
+    SLICES = "slices"
+
+
 class Case(NamedTuple):
     problem: GemmProblem
     plan: KernelPlan
@@ -39,11 +48,20 @@ class Case(NamedTuple):
 
 
 def make_case(template: Template, seed: int) -> Case:
-    """Case `seed` of a template; the same one on every machine."""
+    """Case `seed` of a template; the same one on every machine.
+
+    Two kinds of rare things are sought on purpose: blocks of the last round cut into pieces, and
+    K cut into fp32 slices.
+    """
     random = Random(f"{template}-{seed}")
+    wish = random.choice((Wish.NOTHING, Wish.NOTHING, Wish.PIECES, Wish.SLICES))
+    if template is Template.STREAM_K and wish is Wish.PIECES:
+        wish = Wish.NOTHING
     while True:
-        problem = _make_problem(random, template)
+        problem = _make_problem(random, template, wish)
         plan = _make_plan(random, template, problem)
+        if wish is Wish.PIECES and plan.m_tail_cnt * plan.n_tail_cnt == 1:
+            continue
         try:
             schedule = walk(problem, plan)
         except InputError:
@@ -63,15 +81,16 @@ def _count_l1_steps(problem: GemmProblem, plan: KernelPlan, schedule: Schedule) 
     )
 
 
-def _make_problem(random: Random, template: Template) -> GemmProblem:
+def _make_problem(random: Random, template: Template, wish: Wish) -> GemmProblem:
     dtype = random.choice((DType.BF16, DType.FP16, DType.FP32))
-    slices = dtype is DType.FP32 and random.random() < 0.5
-    if template is Template.BASE and random.random() < 0.1:
+    k = random.choice((random.randint(1, 400), 64 * random.randint(1, 6)))
+    if wish is Wish.PIECES:
+        k = random.randint(1, 100)
+    elif wish is Wish.SLICES and template is Template.BASE and random.random() < 0.3:
         k = random.randint(8000, 20000)
-    elif slices:
-        k = random.randint(900, 6000 if template is Template.STREAM_K else 3500)
-    else:
-        k = random.choice((random.randint(1, 400), 64 * random.randint(1, 6)))
+    elif wish is Wish.SLICES:
+        dtype = DType.FP32
+        k = random.randint(2000, 6000 if template is Template.STREAM_K else 3500)
     aligned = random.random() < 0.4
     m, n = (
         64 * random.randint(1, 3) if aligned else random.randint(1, random.choice((40, 200)))
@@ -199,7 +218,7 @@ def make_constants(random: Random, problem: GemmProblem) -> EmulatorConstants:
         mixed_kernel_extra_ticks=fixed(300),
         l2_bytes=random.choice((1, 1 << 30, total)),
         l2_capacity_bytes=random.choice(
-            (0, 1 << 30, total, random.randint(1, total), total // random.randint(2, 20))
+            (0, 1 << 30, total, *(int(random.uniform(low, 1.0) * total) for low in (0, 0, 0.3)))
         ),
     )
 
