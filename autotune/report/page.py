@@ -223,8 +223,7 @@ def _facts(
 
 def _certified(certified: int, compared: int) -> str:
     """For how many shapes the optimum of the model is proven within the space."""
-    verb = "carries" if certified == 1 else "carry"
     return (
-        f"{certified:,} of {format_count(compared, 'answer')} {verb} a certificate: the whole "
-        "space was covered, so the best found is the model's optimum in it, up to the regret"
+        f"{certified:,} of {format_count(compared, 'answer')}: there the whole space was covered, "
+        "so the best found is the model's optimum in it, up to the regret"
     )

@@ -9,6 +9,7 @@ from autotune.report.aggregates import (
     compute_summary,
     select_counted,
     select_largest,
+    sum_by_phase,
 )
 from autotune.results import Coverage, RowStatus
 from tests.autotune.report_runs import make_compared, make_row
@@ -25,8 +26,6 @@ def test_means_are_geometric_and_weighted_per_model_and_phase() -> None:
     assert summary.mean_gap_ratio == pytest.approx((1.21 * 1.1) ** (1 / 3) - 1)
     weighted = math.exp((0.75 * math.log(1.21) + 1.0 * math.log(1.1)) / 2.0) - 1
     assert summary.weighted_gap_ratio == pytest.approx(weighted)
-    assert summary.resolved_mean_gap_ratio == pytest.approx(1.21 ** (1 / 3) - 1)
-    assert summary.is_weighted
     assert (summary.counted, summary.resolved) == (3, 1)
     assert summary.coverage == {
         Coverage.INSIDE: 1,
@@ -65,7 +64,6 @@ def test_without_weight_or_rows_the_means_are_zero() -> None:
     assert compute_summary(()).mean_gap_ratio == 0.0
     weightless = compute_summary((make_row(0, make_compared(0.5), weight=0.0),))
     assert weightless.weighted_gap_ratio == 0.0
-    assert not weightless.is_weighted
 
 
 def test_largest_gaps_come_first_and_ties_in_the_order_of_the_file() -> None:
@@ -84,10 +82,23 @@ def test_savings_sum_weighted_times_of_each_pass() -> None:
         make_row(2, first, model="A", tp=1, phase="decode", tokens=64, weight=0.0),
         make_row(3, first, weight=7.0),
     )
-    small, large = compute_savings(rows)
+    small, large, nameless = compute_savings(rows)
     assert (small.model, small.tokens, small.shapes) == ("A", 16, 2)
     assert small.baseline_us == pytest.approx(32 * 15.0 + 110.0)
     assert small.saved_us == pytest.approx(32 * 5.0 + 10.0)
     assert small.resolved_saved_us == pytest.approx(32 * 5.0)
     assert small.saved_ratio == pytest.approx(170.0 / 590.0)
-    assert large.saved_ratio == 0.0
+    assert small.resolved_ratio == pytest.approx(160.0 / 590.0)
+    assert (large.saved_ratio, large.resolved_ratio) == (0.0, 0.0)
+    assert (nameless.model, nameless.phase, nameless.shapes) == ("", "", 1)
+    decode, rest = sum_by_phase((small, large, nameless))
+    assert (decode.phase, decode.shapes, decode.model) == ("decode", 3, "")
+    assert decode.saved_ratio == pytest.approx(170.0 / 590.0)
+    assert rest.phase == ""
+    assert rest.saved_us == pytest.approx(7 * 5.0)
+
+
+def test_rows_without_model_and_phase_are_one_pass_whatever_else_they_name() -> None:
+    rows = tuple(make_row(index, make_compared(0.1), tokens=index, tp=index) for index in (1, 2))
+    (saving,) = compute_savings(rows)
+    assert (saving.shapes, saving.tokens, saving.tp) == (2, None, None)

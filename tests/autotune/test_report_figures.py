@@ -13,8 +13,13 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 
 from autotune.report.aggregates import CountedRow, select_counted
-from autotune.report.figures.gap_distribution import build_gap_distribution, draw_gap_distribution
+from autotune.report.figures.gap_distribution import (
+    LEAST_SHAPES,
+    build_gap_distribution,
+    draw_gap_distribution,
+)
 from autotune.report.figures.gap_rows import (
+    LEAST_GAP,
     OVERVIEW_ROWS,
     PAGE_ROWS,
     build_gap_overview,
@@ -77,6 +82,7 @@ def make_tile_map(**changes: object) -> TileMap:
         best=make_plan(128, 256),
         best_us_found=40.0,
         gap_ratio=0.5,
+        quick=True,
     )
     return replace(tile_map, **changes)  # type: ignore[arg-type]
 
@@ -121,7 +127,7 @@ def draw_rows(items: Sequence[CountedRow]) -> Figure:
         pytest.param(lambda: draw_rows(select_counted(odd_rows())), id="odd names"),
         pytest.param(lambda: draw_gap_distribution(counted_rows(210)), id="distribution"),
         pytest.param(lambda: draw_tile_map(make_tile_map()), id="tile map"),
-        pytest.param(lambda: draw_model_check(make_errors()), id="model check"),
+        pytest.param(lambda: draw_model_check(make_errors().open_rows), id="model check"),
     ],
 )
 def test_no_text_overlaps(draw: Callable[[], Figure]) -> None:
@@ -138,12 +144,15 @@ def test_the_overlap_check_finds_overlaps() -> None:
 
 
 def build_all(items: Sequence[CountedRow]) -> list[ReportFigure]:
-    figures = [build_gap_overview(items), build_gap_distribution(items)]
+    figures = [
+        build_gap_overview(items),
+        build_gap_distribution(items),
+        build_model_check(make_errors(), "pipeline", "Ascend950PR_9589", fitted=True),
+    ]
     return [
         *(figure for figure in figures if figure is not None),
         *build_gap_pages(items),
         build_tile_map(make_tile_map(name=items[0].row.name)),
-        build_model_check(make_errors(), "pipeline", "Ascend950PR_9589", fitted=True),
     ]
 
 
@@ -217,14 +226,37 @@ def test_users_settings_of_matplotlib_do_not_matter() -> None:
         assert build_gap_distribution(counted_rows(12)) == plain
 
 
-def test_long_lists_are_cut_into_pages() -> None:
+def test_long_lists_continue_on_pages_as_long_as_there_is_a_gap_to_see() -> None:
     assert build_gap_pages(counted_rows(OVERVIEW_ROWS)) == ()
     items = counted_rows(210)
+    visible = sum(item.compared.gap_ratio >= LEAST_GAP for item in items)
     pages = build_gap_pages(items)
-    assert len(pages) == -(-len(items) // PAGE_ROWS)
+    assert len(pages) == -(-(visible - OVERVIEW_ROWS) // PAGE_ROWS)
+    assert f"Shapes {OVERVIEW_ROWS + 1} to " in pages[0].caption
+    assert f" to {visible} of {len(items)}," in pages[-1].caption
+    below = f"{len(items) - visible} shapes with a gap below 0.1 % are not drawn"
+    assert [below in page.caption for page in pages] == [False] * (len(pages) - 1) + [True]
     overview = build_gap_overview(items)
     assert overview is not None
-    assert f"{OVERVIEW_ROWS} shapes with the largest gaps of {len(items)}" in overview.caption
+    assert f"the {OVERVIEW_ROWS} largest gaps of {len(items)}" in overview.caption
+
+
+def test_rows_without_a_gap_to_see_have_no_page() -> None:
+    rows = tuple(make_row(index, make_compared(0.0009)) for index in range(OVERVIEW_ROWS + 5))
+    assert build_gap_pages(select_counted(rows)) == ()
+
+
+def test_few_gaps_are_no_distribution() -> None:
+    assert build_gap_distribution(counted_rows(LEAST_SHAPES - 1)) is None
+    rows = tuple(make_row(index, make_compared(0.1)) for index in range(LEAST_SHAPES))
+    assert build_gap_distribution(select_counted(rows)) is not None
+
+
+def test_one_shape_has_a_caption_in_the_singular() -> None:
+    overview = build_gap_overview(select_counted((make_row(0, make_compared(0.1)),)))
+    assert overview is not None
+    assert overview.caption.startswith("The row is the shape.")
+    assert overview.alt == "Dot plot of one shape with a gap of +10.0 %."
 
 
 def test_shapes_without_a_roofline_have_no_row() -> None:
@@ -276,13 +308,34 @@ def test_tile_maps_of_one_tile_and_of_other_templates() -> None:
     with figure_style():
         assert find_overlaps(draw_tile_map(single)) == []
     figure = build_tile_map(make_tile_map(best=make_plan(64, 64, template=Template.A_FULL)))
-    assert "the best plan is of the template a_full" in figure.caption
+    assert "the best plan is of the template A full load" in figure.caption
     assert "is of the template" not in build_tile_map(make_tile_map()).caption
 
 
+def test_tile_maps_name_the_space_that_they_cover() -> None:
+    assert "block orders, with the rest" in build_tile_map(make_tile_map()).caption
+    assert "all steps, buffers" in build_tile_map(make_tile_map(quick=False)).caption
+
+
 def test_model_check_of_a_single_kernel_and_of_a_wide_range() -> None:
-    spec, rows = load_hardware("ascend950pr-9589"), load_measured()
-    for chosen, predicted in ((rows[:1], [1e-3]), (rows[:1], [rows[0].duration_us])):
+    spec = load_hardware("ascend950pr-9589")
+    rows = [row for row in load_measured() if not row.locked][:1]
+    for predicted in (1e-3, rows[0].duration_us, 1e6):
+        report = summarise_predictions(spec, rows, [predicted])
         with figure_style():
-            figure = draw_model_check(summarise_predictions(spec, chosen, predicted))
-            assert find_overlaps(figure) == []
+            assert find_overlaps(draw_model_check(report.open_rows)) == []
+        figure = build_model_check(report, "pipeline", "Ascend950PR_9589", fitted=False)
+        assert figure is not None
+        assert ("Errors beyond 100.0 % are drawn there" in figure.caption) == (predicted > 1e5)
+
+
+def test_kernels_held_back_are_not_drawn_one_by_one() -> None:
+    errors = make_errors()
+    figure = build_model_check(errors, "pipeline", "Ascend950PR_9589", fitted=True)
+    assert figure is not None
+    assert f"Two scatter plots of {len(errors.open_rows)} measured kernels" in figure.alt
+    assert len(errors.open_rows) < len(errors.rows)
+    locked = [row for row in load_measured() if row.locked]
+    spec = load_hardware("ascend950pr-9589")
+    unseen = summarise_predictions(spec, locked, [row.duration_us for row in locked])
+    assert build_model_check(unseen, "pipeline", "Ascend950PR_9589", fitted=True) is None

@@ -19,10 +19,13 @@ from autotune.report.text import (
     format_gap,
     format_percent,
     format_us,
+    group_digits,
+    name_class,
 )
 from hwmodel.dtypes import DType, Format, OpImplMode
 from hwmodel.plan import L0cOutput, Template
 from hwmodel.problem import GemmProblem
+from hwmodel.validation.classes import ErrorClass
 from tests.autotune.report_runs import make_plan
 
 
@@ -79,6 +82,24 @@ def test_gaps_have_a_sign_unless_they_round_to_nothing() -> None:
     assert format_percent(-1e-12) == "0.0 %"
     assert format_count(1, "entry", "entries") == "1 entry"
     assert format_count(2, "entry", "entries") == "2 entries"
+    assert format_count(1234, "shape") == "1,234 shapes"
+
+
+def test_long_numbers_in_a_sentence_get_separators() -> None:
+    text = "pipeline v2000: 1234567 evaluated, 999 pruned, of 10000; 0.12345 and 1,000 stay"
+    assert group_digits(text) == (
+        "pipeline v2000: 1,234,567 evaluated, 999 pruned, of 10,000; 0.12345 and 1,000 stay"
+    )
+
+
+def test_error_classes_are_written_as_words() -> None:
+    assert [name_class(name) for name in ErrorClass] == [
+        "compute bound",
+        "read bound",
+        "output heavy",
+        "small",
+        "stream-K",
+    ]
 
 
 def test_describe_tiling_names_what_differs_from_the_plainest_kernel() -> None:
@@ -97,9 +118,11 @@ def test_describe_tiling_names_what_differs_from_the_plainest_kernel() -> None:
         l1_buffer_num=4,
     )
     assert describe_tiling(plan) == (
-        f"stream_k 16{TIMES}32{TIMES}64, step 4, W 3 one-way, 2 L0C, tail 2{TIMES}1, K/2048, "
+        f"stream-K 16{TIMES}32{TIMES}64, step 4, W 3 one-way, 2 L0C, tail 2{TIMES}1, K/2048, "
         "via UB, 5 resident, 4 L1 slots"
     )
+    full = describe_tiling(make_plan(16, 16, template=Template.B_FULL))
+    assert full.startswith(f"B full load 16{TIMES}16")
     assert describe_tiling(make_plan(16, 16, template=Template.K_EQUAL_ZERO)) == "k_equal_zero"
     assert "W" not in describe_tiling(make_plan(16, 16, window_len=1))
 

@@ -38,9 +38,9 @@ NAME = "predicted_against_measured"
 
 _HEIGHT = 350.0
 _LEFT = 56.0
-_ERRORS_WIDTH = 384.0
-_SIDE = 240.0
-_RIGHT = 14.0
+_ERRORS_WIDTH = 374.0
+_SIDE = 234.0
+_RIGHT = 28.0
 _TOP = 66.0
 _BOTTOM = 44.0
 _BAND = 0.1
@@ -55,6 +55,9 @@ _MARK_SIZE = 26.0
 _SMALL_MARK_SIZE = 14.0
 _ERROR_ROOM = 1.1
 _LEAST_LIMIT = 0.15
+_MOST_SHOWN = 1.0
+"""Larger errors are drawn here, at the edge of the panel."""
+
 _ERROR_TICKS = 6
 
 _MARKS = {
@@ -99,6 +102,8 @@ def build_model_check(
             f"together and not drawn: median error {format_percent(kept_back.median_ape)}, one in "
             f"ten wrong by more than {format_percent(kept_back.p90_ape)}."
         )
+    if any(row.signed_error > _MOST_SHOWN for row in rows):
+        caption += f" Errors beyond {format_percent(_MOST_SHOWN)} are drawn there."
     within = sum(row.ape <= _BAND for row in rows)
     median, largest = float(np.median([row.ape for row in rows])), max(row.ape for row in rows)
     alt = (
@@ -141,7 +146,7 @@ def _prepare_errors(axes: Axes, rows: Sequence[RowError]) -> None:
     """The panel of the errors: a band, a line at 0, percent labels."""
     measured = [row.measured_us for row in rows]
     low, high = min(measured) / _ROOM, max(measured) * _ROOM
-    limit = max(_LEAST_LIMIT, *(row.ape * _ERROR_ROOM for row in rows))
+    limit = max(_LEAST_LIMIT, min(_MOST_SHOWN, max(row.ape for row in rows)) * _ERROR_ROOM)
     axes.set_xscale("log")
     axes.set_xlim(low, high)
     axes.set_ylim(-limit, limit)
@@ -218,7 +223,7 @@ def _draw_class(
     )
     return errors.scatter(
         measured,
-        [row.signed_error for row in rows],
+        [min(row.signed_error, _MOST_SHOWN) for row in rows],
         s=_MARK_SIZE,
         zorder=3,
         label=f"{name_class(rows[0].error_class)} ({len(rows)}): {format_percent(median)}",
