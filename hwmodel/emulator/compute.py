@@ -117,7 +117,7 @@ def mte1_ticks(par: Vector, rows: int, cols: int, width: int) -> int:
 @jit
 def enter_item(par: Vector, items: Items, core: Matrix, p: int, item: int) -> None:
     """MTE1 turns to an item."""
-    rows, cols = items[item, ROWS], items[item, COLS]
+    rows, cols = int(items[item, ROWS]), int(items[item, COLS])
     core[p, M1_ITEM] = item
     core[p, M1_STEP] = 0
     core[p, M1_STEPS] = (items[item, DEPTH] + par[K_L1] - 1) // par[K_L1]

@@ -260,7 +260,8 @@ def issue_load(
     k_done = step * par[K_L1]
     k0 = items[item, K_OFF] + k_done
     width = min(par[K_L1], items[item, DEPTH] - k_done)
-    place = (operand, items[item, M_OFF + operand], items[item, ROWS + operand], k0, width)
+    offset, extent = int(items[item, M_OFF + operand]), int(items[item, ROWS + operand])
+    place = (operand, offset, extent, k0, width)
     slab = items[item, K_SLAB] + step
     own = items[item, A_OWN + operand]
     objects = (

@@ -100,7 +100,7 @@ def begin_store(
     item: int,
 ) -> None:
     """A tile begins to enter L2."""
-    size = items[item, ROWS] * items[item, COLS]
+    size = int(items[item, ROWS]) * int(items[item, COLS])
     is_workspace = items[item, C_BLOCK] == NO_OBJECT
     size *= L0C_ELEMENT_BYTES if is_workspace else par[C_ELEMENT_BYTES]
     chan[channel, L2_BYTES] = size
@@ -130,7 +130,7 @@ def begin_fix(
     chan[channel, STATE] = IN_DATA
     chan[channel, BEGIN] = now
     core[p, FX_START + (tile & (par[L0C_HALVES] - 1))] = now
-    rows, cols = items[item, ROWS], items[item, COLS]
+    rows, cols = int(items[item, ROWS]), int(items[item, COLS])
     size = rows * cols * L0C_ELEMENT_BYTES
     if core[p, FX_SIZE] != size:
         core[p, FX_SIZE] = size
@@ -141,7 +141,8 @@ def begin_fix(
         set_timer(par, glob, timers, channel, max(end, released))
         return
     if items[item, C_BLOCK] != NO_OBJECT:
-        ends = unaligned_ends(par, items[item, M_OFF], items[item, N_OFF], rows, cols)
+        m_off, n_off = int(items[item, M_OFF]), int(items[item, N_OFF])
+        ends = unaligned_ends(par, m_off, n_off, rows, cols)
         end += ends * par[PARTIAL_TICKS]
     chan[channel, EARLIEST] = max(end, released)
     begin_store(par, items, glob, chan, link, sizes, watch, share, channel, item)
@@ -165,7 +166,7 @@ def begin_mte3(
     item = core[p, UB_ITEM + ((core[p, M3_TAKEN] - 1) & 1)]
     chan[channel, STATE] = IN_DATA
     chan[channel, BEGIN] = glob[NOW]
-    rows = items[item, ROWS]
+    rows = int(items[item, ROWS])
     if par[IS_WIDE_C]:
         # Both vector cores of the cube core share the rows.
         rows = (rows + 1) // 2
