@@ -102,9 +102,12 @@ def measured_templates() -> frozenset[Template]:
 
 
 @cache
-def measured_tiles() -> frozenset[tuple[int, int]]:
-    """(base_m, base_n) of the measured kernels."""
-    return frozenset((row.plan.base_m, row.plan.base_n) for row in load_measured())
+def measured_tiles() -> frozenset[tuple[int, int, int, int]]:
+    """(base_m, base_n, base_k, step_k) of the measured kernels."""
+    return frozenset(
+        (row.plan.base_m, row.plan.base_n, row.plan.base_k, row.plan.step_k)
+        for row in load_measured()
+    )
 
 
 @cache
@@ -140,11 +143,20 @@ def _is_measured_ground(outcome: ShapeOutcome) -> bool:
 
 
 def _is_seen(problem: GemmProblem, plan: KernelPlan) -> bool:
-    """The plan's template, tile, window and output path were all measured, if not together."""
-    vendor_order = replace(plan, window_len=VENDOR_WINDOW_LEN, serpentine=True)
-    return (
-        plan.template in measured_templates()
-        and (plan.base_m, plan.base_n) in measured_tiles()
-        and plan.l0c_output is L0cOutput.ON_THE_FLY
-        and canonical_plan(problem, plan) == canonical_plan(problem, vendor_order)
+    """The plan's template, tile, window and output path were all measured, if not together.
+
+    A tile is seen with its depth in K: base_k and step_k decide how loads and multiplications
+    overlap, and no measured kernel varies them on one shape.
+    """
+    if plan.template not in measured_templates() or plan.l0c_output is not L0cOutput.ON_THE_FLY:
+        return False
+    canonical = canonical_plan(problem, plan)
+    return any(
+        canonical
+        == canonical_plan(
+            problem,
+            replace(plan, window_len=VENDOR_WINDOW_LEN, serpentine=True, step_k=step_k),
+        )
+        for base_m, base_n, base_k, step_k in measured_tiles()
+        if (base_m, base_n, base_k) == (plan.base_m, plan.base_n, plan.base_k)
     )

@@ -161,7 +161,8 @@ def test_templates_that_were_not_measured_resolve_nothing(side: str, template: T
 
 def test_stream_k_was_measured() -> None:
     assert measured_templates() == {Template.ASWT, Template.STREAM_K}
-    assert len(measured_tiles()) == 14
+    assert len({(base_m, base_n) for base_m, base_n, _, _ in measured_tiles()}) == 14
+    assert {step_k for _, _, _, step_k in measured_tiles()} == {4}
 
 
 @pytest.mark.parametrize(
@@ -186,6 +187,8 @@ def test_coverage_by_the_problem(changes: Any, coverage: Coverage) -> None:
     "changes",
     [
         {"base_m": 80, "base_n": 80},
+        {"base_k": 32},
+        {"step_k": 2},
         {"l0c_output": L0cOutput.FIXPIPE},
         {"template": Template.B_FULL},
         {"window_len": 2},
@@ -197,6 +200,12 @@ def test_coverage_by_the_plans(side: str, changes: Any) -> None:
     sides: Any = {side: replace(PLAN, **changes)}
     assert select_coverage(make_outcome(0.1, problem=problem)) is Coverage.INSIDE
     assert select_coverage(make_outcome(0.1, problem=problem, **sides)) is Coverage.EXTRAPOLATED
+
+
+def test_a_slab_that_a_short_k_cuts_is_seen_as_the_vendors() -> None:
+    short_k = replace(READ_BOUND, k=2 * PLAN.base_k)
+    cut = replace(PLAN, step_k=2)
+    assert select_coverage(make_outcome(0.1, problem=short_k, best=cut)) is Coverage.INSIDE
 
 
 def test_a_window_that_walks_like_the_vendors_is_seen() -> None:
