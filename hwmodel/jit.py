@@ -45,17 +45,28 @@ def inline(function: Callable[Parameters, Result]) -> Callable[Parameters, Resul
     return cast(Callable[Parameters, Result], compiled)
 
 
+def needs_compiling(function: Callable[..., object]) -> bool:
+    """Whether the first call of a function made by `jit` will take the time to compile it."""
+    plain = getattr(function, "py_func", None)
+    return plain is not None and not _find_cached(function, plain)
+
+
+def _find_cached(compiled: Any, function: Callable[..., object]) -> list[Path]:
+    """Index files of the function's compiled code; none when nothing is kept."""
+    directory = getattr(getattr(compiled, "stats", None), "cache_path", None)
+    if directory is None:
+        return []
+    module = Path(function.__code__.co_filename).stem
+    return list(Path(directory).glob(f"{module}.{function.__qualname__}-*.nbi"))
+
+
 def _drop_stale_cache(compiled: Any, function: Callable[..., object]) -> None:
     """Forget compiled code older than any module beside the function's.
 
     Numba notices changes of the function's own module only, not of those it calls.
     """
-    stats = getattr(compiled, "stats", None)
-    if stats is None:
-        return
-    source = Path(function.__code__.co_filename)
-    newest = max((path.stat().st_mtime for path in source.parent.glob("*.py")), default=0.0)
-    pattern = f"{source.stem}.{function.__qualname__}-*.nbi"
-    for index in Path(stats.cache_path).glob(pattern):
+    sources = Path(function.__code__.co_filename).parent.glob("*.py")
+    newest = max((path.stat().st_mtime for path in sources), default=0.0)
+    for index in _find_cached(compiled, function):
         if index.stat().st_mtime < newest:
             index.unlink(missing_ok=True)

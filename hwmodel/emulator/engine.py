@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+import hwmodel.jit as jit_module
 from hwmodel.emulator.compute import (
     GRAIN_TICKS,
     MARK_SIZE,
@@ -260,6 +261,15 @@ class EventLog:
     rows: Matrix
     items: Items
     starts: Vector
+
+
+def needs_compiling() -> bool:
+    """Whether the first run will take the time to compile the engine, about fifteen seconds.
+
+    Once compiled it is kept for later starts. A program that starts workers calls `emulate` on any
+    small kernel before, so that it is compiled once.
+    """
+    return jit_module.needs_compiling(simulate)
 
 
 def emulate(

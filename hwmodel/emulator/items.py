@@ -196,10 +196,7 @@ def add_block(
     place: tuple[int, int, int, int, int, int],
     is_workspace: bool,
 ) -> int:
-    """Write the items of a block or piece; the number of the next item.
-
-    Without room in `items` they are counted only.
-    """
+    """Write the items of a block or piece as far as there is room; the next item's number."""
     m_off, n_off, k_off, rows, cols, depth = place
     m_step = walk[W_M_STEP] if walk[W_M_STEP] else rows
     n_step = walk[W_N_STEP] if walk[W_N_STEP] else cols
@@ -244,7 +241,7 @@ def add_position(walk: Vector, items: Items, at: int, position: int, piece: int)
 
 @jit
 def fill_items(walk: Vector, items: Items, starts: Vector) -> int:
-    """Write the items of all cores; their number. With too few rows in `items` it counts."""
+    """Write the items of all cores, as far as there is room; their number."""
     at = 0
     cores = walk[W_CORES]
     for core in range(cores):
@@ -342,9 +339,9 @@ def build_items(schedule: Schedule) -> tuple[Items, Vector]:
     """The items of all cores, without their objects, and the first row of each core."""
     walk = _walk_vector(schedule)
     starts = np.zeros(schedule.block_num + 1, dtype=np.int64)
-    count = fill_items(walk, np.zeros((0, ITEM_SIZE), dtype=np.int32), starts)
-    items = np.zeros((count, ITEM_SIZE), dtype=np.int32)
-    fill_items(walk, items, starts)
+    items = np.zeros((schedule.count, ITEM_SIZE), dtype=np.int32)
+    count = fill_items(walk, items, starts)
+    assert count == len(items), "the compiled walk differs from the schedule"
     return items, starts
 
 

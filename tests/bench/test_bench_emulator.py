@@ -20,12 +20,16 @@ CONSTANTS = constants_from_spec(SPEC)
 
 
 class Stats(Protocol):
-    stats: dict[str, float]
+    mean: float
+
+
+class Metadata(Protocol):
+    stats: Stats
 
 
 class Benchmark(Protocol):
     extra_info: dict[str, object]
-    stats: Stats | None
+    stats: Metadata | None
 
     def __call__(self, function: Callable[[], EmulationResult]) -> EmulationResult: ...
 
@@ -48,5 +52,5 @@ def test_emulate(benchmark: Benchmark, problem: GemmProblem) -> None:
     assert result.store_bytes >= problem.c_total_bytes
     benchmark.extra_info["events"] = result.events
     if benchmark.stats is not None:
-        rate = result.events / benchmark.stats.stats["mean"]
+        rate = result.events / benchmark.stats.stats.mean
         benchmark.extra_info["million_events_per_second"] = round(rate / 1e6, 2)

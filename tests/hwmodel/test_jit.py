@@ -13,20 +13,21 @@ import pytest
 
 import hwmodel.jit
 from hwmodel.emulator.engine import emulate
-from hwmodel.jit import jit
+from hwmodel.jit import jit, needs_compiling
 from hwmodel.plan import Template
 from tests.hwmodel.emulator.random_cases import make_case
 
 SCRIPT = """
-from hwmodel.emulator.engine import emulate, simulate
+from hwmodel.emulator.engine import emulate, needs_compiling, simulate
 from hwmodel.plan import Template
 from tests.hwmodel.emulator.random_cases import make_case
 assert not hasattr(simulate, "py_func")
+assert not needs_compiling()
 print(emulate(*make_case(Template.STREAM_K, 3)).makespan_ticks)
 """
 
 CALLER = """
-from hwmodel.jit import jit
+from hwmodel.jit import jit, needs_compiling
 from jitted_callee import callee
 @jit
 def caller(value):
@@ -68,6 +69,7 @@ def test_without_a_place_for_the_cache(monkeypatch: pytest.MonkeyPatch) -> None:
     def double(value: int) -> int:
         return 2 * value
 
+    assert needs_compiling(double)
     assert double(21) == 42
 
 
@@ -96,8 +98,11 @@ def _load(directory: Path, increment: int, age: float) -> ModuleType:
 
 
 def test_a_changed_callee_is_compiled_anew(modules: Path) -> None:
-    assert _load(modules, 1, age=1000).caller(1) == 2
+    first = _load(modules, 1, age=1000)
+    assert needs_compiling(first.caller)
+    assert first.caller(1) == 2
     again = _load(modules, 1, age=1000)
+    assert not needs_compiling(again.caller)
     assert again.caller(1) == 2
     assert sum(again.caller.stats.cache_hits.values()) == 1
     # Written after the code was cached.

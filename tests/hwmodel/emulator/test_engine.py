@@ -29,7 +29,7 @@ from hwmodel.problem import GemmProblem
 from hwmodel.walk import walk
 from tests.hwmodel.emulator.chips import CHIP, INSTANT_CHIP
 from tests.hwmodel.emulator.plain import plain_modules
-from tests.hwmodel.emulator.random_cases import TEMPLATES, make_case
+from tests.hwmodel.emulator.random_cases import TEMPLATES, Case, make_case
 
 GRAIN_TICKS = 1024
 templates = st.sampled_from(TEMPLATES)
@@ -195,6 +195,18 @@ def test_compiled_and_plain_are_equal(template: Template) -> None:
             result, log = plain["engine"].emulate_with_log(*case)
             assert result == emulate(*case)
             assert np.array_equal(log.rows, emulate_with_log(*case)[1].rows)
+
+
+def test_rarely_used_lines_are_equal_too() -> None:
+    with plain_modules() as plain:
+        # A resident slab that is not free yet; a long K in even slices; the list of shares full.
+        cases = [make_case(Template.A_PANEL, seed) for seed in range(12, 40)]
+        long_k = GemmProblem(m=40, n=40, k=9000, out_dtype=DType.FP32)
+        cases.append(Case(long_k, _plan(long_k, template=Template.BASE, base_k=512), CHIP))
+        for name in ("memory", "engine"):
+            vars(plain[name])["SHARE_ROOM"] = 16
+        for case in cases:
+            assert plain["engine"].emulate(*case) == emulate(*case)
 
 
 @pytest.mark.parametrize("template", TEMPLATES)
