@@ -37,6 +37,7 @@ from hwmodel.plan import KernelPlan, L0cOutput, Template
 from hwmodel.problem import GemmProblem
 from hwmodel.spec import HardwareSpec
 from hwmodel.vendor_tiling import (
+    MAX_VENDOR_STEP_K,
     VendorRecord,
     plan_from_asw_tiling_data,
     plan_from_tiling_data,
@@ -176,6 +177,14 @@ def _decide_basic(
     compute = compute_stream_k if is_stream_k else compute_aswt
     tiling, key = compute(problem, platform, allows_tensor_api, recorder)
     tiling_data = build_basic_tiling_data(problem, platform, tiling)
+    if recorder is not None:
+        recorder.add(
+            "kernel's L1 slab",
+            f"kL1 = {tiling_data['kL1']}: the record states at most {MAX_VENDOR_STEP_K} steps",
+            step_ka=tiling.step_ka,
+            step_kb=tiling.step_kb,
+            step_k=tiling_data["kL1"] // tiling.base_k,
+        )
     template = Template.STREAM_K if is_stream_k else _FULL_LOAD_TEMPLATES[key.full_load]
     return BaselineDecision(
         strategy=strategy,

@@ -219,6 +219,7 @@ def test_explained_numbers_of_a_balanced_case() -> None:
         "B full load",
         "tail split",
         "L1 tile",
+        "kernel's L1 slab",
         "tiling key",
     ]
     search = by_topic["base block search"].values
