@@ -299,18 +299,8 @@ def _execute(run: Run, *, logs: bool) -> tuple[EmulationResult, EventLog]:
     par, items, starts = run.par, run.work.items, run.work.starts
     cores = int(par[CORES])
     channels = 3 * cores
-    glob = np.zeros(GLOB_SIZE, dtype=np.int64)
-    glob[[MIN_MTE2, MIN_OUT]] = NEVER
-    glob[[LIST_HEAD, LIST_TAIL]] = NO_OBJECT
-    glob[CHANNEL] = -1
-    core = np.zeros((cores, CORE_SIZE), dtype=np.int64)
-    core[:, LD_ITEM] = starts[:-1]
-    core[:, LD_END] = starts[1:]
-    core[:, FX_START : FX_START + 2] = -GRAIN_TICKS
-    core[:, FX_END : FX_END + 2] = -GRAIN_TICKS
-    has_items = starts[:-1] < starts[1:]
-    depths = items[starts[:-1][has_items], DEPTH].astype(np.int64)
-    core[has_items, LD_STEPS] = -(-depths // par[K_L1])
+    glob = _start_of_chip()
+    core = _start_of_cores(run)
     chan = np.zeros((channels, CHAN_SIZE), dtype=np.int64)
     chan[:, WAITS_FOR] = NO_OBJECT
     log = np.zeros((count_log_rows(run) if logs else 0, LOG_SIZE), dtype=np.int64)
@@ -330,13 +320,40 @@ def _execute(run: Run, *, logs: bool) -> tuple[EmulationResult, EventLog]:
         log,
     )
     assert glob[STORES] == len(items), "the emulated kernel hangs"
+    event_log = EventLog(rows=log[: glob[LOG_ROWS]], items=items, starts=starts)
+    return _collect(run, glob, core), event_log
+
+
+def _start_of_chip() -> Vector:
+    """The vector `glob` at time 0."""
+    glob = np.zeros(GLOB_SIZE, dtype=np.int64)
+    glob[[MIN_MTE2, MIN_OUT]] = NEVER
+    glob[[LIST_HEAD, LIST_TAIL]] = NO_OBJECT
+    glob[CHANNEL] = -1
+    return glob
+
+
+def _start_of_cores(run: Run) -> Matrix:
+    """The array `core` at time 0."""
+    items, starts = run.work.items, run.work.starts
+    core = np.zeros((len(starts) - 1, CORE_SIZE), dtype=np.int64)
+    core[:, LD_ITEM] = starts[:-1]
+    core[:, LD_END] = starts[1:]
+    core[:, FX_START : FX_START + 2] = -GRAIN_TICKS
+    core[:, FX_END : FX_END + 2] = -GRAIN_TICKS
+    has_items = starts[:-1] < starts[1:]
+    depths = items[starts[:-1][has_items], DEPTH].astype(np.int64)
+    core[has_items, LD_STEPS] = -(-depths // run.par[K_L1])
+    return core
+
+
+def _collect(run: Run, glob: Vector, core: Matrix) -> EmulationResult:
+    """The result of a finished run."""
     end = int(core[:, LAST_STORE].max())
     if run.slots:
-        end = max(
-            end,
-            int(core[:, LAST_WORKSPACE].max()) + run.barrier_ticks + compute_reduction_ticks(run),
-        )
-    result = EmulationResult(
+        reduction_start = int(core[:, LAST_WORKSPACE].max()) + run.barrier_ticks
+        end = max(end, reduction_start + compute_reduction_ticks(run))
+    return EmulationResult(
         makespan_ticks=end,
         events=int(glob[LOADS] + glob[STORES]),
         loads=int(glob[LOADS]),
@@ -357,4 +374,3 @@ def _execute(run: Run, *, logs: bool) -> tuple[EmulationResult, EventLog]:
             for row in core
         ),
     )
-    return result, EventLog(rows=log[: glob[LOG_ROWS]], items=items, starts=starts)

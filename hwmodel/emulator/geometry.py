@@ -15,6 +15,7 @@ from hwmodel.emulator.layout import (
     LEN_N,
     OPERAND_A,
 )
+from hwmodel.integers import FRACTAL
 from hwmodel.jit import inline, jit
 
 Vector = NDArray[np.int64]
@@ -49,7 +50,7 @@ def slab_rows(
         length = par[LEN_M]
     else:
         if par[IS_NZ]:
-            run = up(size, 16) * up(width, par[C0]) * element
+            run = up(size, FRACTAL) * up(width, par[C0]) * element
             return 1, run, run, 0
         is_k_inner = par[K_INNER_B]
         length = par[LEN_N]

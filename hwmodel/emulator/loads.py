@@ -221,6 +221,19 @@ def request(
 
 
 @inline
+def find_preload(
+    par: Vector, number: int
+) -> tuple[tuple[int, int, int, int, int], tuple[int, int]]:
+    """Place and objects of a slab that is loaded before the first item."""
+    operand = OPERAND_A if par[KEEP] == KEEP_A else OPERAND_B
+    base, length = par[BASE_M + operand], par[LEN_M + operand]
+    offset, k0 = number // par[K_SLABS] * base, number % par[K_SLABS] * par[K_L1]
+    extent, width = min(base, length - offset), min(par[K_L1], par[LEN_K] - k0)
+    first = par[FIRST_B] if operand == OPERAND_B else 0
+    return (operand, offset, extent, k0, width), (first + number, NO_OBJECT)
+
+
+@inline
 def issue_load(
     par: Vector,
     items: Items,
@@ -238,20 +251,8 @@ def issue_load(
     item = core[p, LD_ITEM]
     if chan[p, STATE] != IDLE or item == core[p, LD_END]:
         return
-    number = core[p, LD_PRELOAD]
-    if number < par[PRELOADS]:
-        operand = OPERAND_A if par[KEEP] == KEEP_A else OPERAND_B
-        base, length = par[BASE_M + operand], par[LEN_M + operand]
-        offset, k0 = number // par[K_SLABS] * base, number % par[K_SLABS] * par[K_L1]
-        place = (
-            operand,
-            offset,
-            min(base, length - offset),
-            k0,
-            min(par[K_L1], par[LEN_K] - k0),
-        )
-        which = number + (par[FIRST_B] if operand else 0)
-        objects = (which, NO_OBJECT)
+    if core[p, LD_PRELOAD] < par[PRELOADS]:
+        place, objects = find_preload(par, core[p, LD_PRELOAD])
         request(par, glob, core, chan, timers, link, sizes, watch, p, place, objects, 0, 0)
         return
     if not core[p, LD_IS_STARTED] and not start_step(par, items, core, marks, p):

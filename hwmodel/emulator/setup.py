@@ -6,17 +6,18 @@ import numpy as np
 
 from hwmodel.dtypes import DType, Format
 from hwmodel.emulator import layout
-from hwmodel.emulator.constants import EmulatorConstants, span
+from hwmodel.emulator.constants import TICKS_PER_CYCLE, EmulatorConstants, span
 from hwmodel.emulator.geometry import Vector
 from hwmodel.emulator.items import WorkItems, build_work
 from hwmodel.emulator.layout import C_BLOCK, COLS, DEPTH, NO_OBJECT, ROWS
+from hwmodel.emulator.stores import L0C_ELEMENT_BYTES
 from hwmodel.errors import InputError
 from hwmodel.integers import FRACTAL, align_up, ceil_div
 from hwmodel.plan import CUBE_TEMPLATES, KernelPlan, L0cOutput, Template
 from hwmodel.problem import GemmProblem
 from hwmodel.vendor_tiling import compute_l2_cache_disable
 from hwmodel.walk import walk
-from hwmodel.walk.params import A_RESIDENT, B_RESIDENT
+from hwmodel.walk.params import A_RESIDENT, B_RESIDENT, KSplit
 from hwmodel.walk.schedule import AIV_PER_AIC, PITCH_UNIT
 
 MAX_CORES = (layout.CHANNEL_MASK + 1) // 3
@@ -115,50 +116,54 @@ def prepare(problem: GemmProblem, plan: KernelPlan, constants: EmulatorConstants
     _check(plan)
     schedule = walk(problem, plan)
     # A block's K is cut into fewer slices than it has fractals.
-    slices = 1
-    if schedule.params.k_split != "none":
-        slices = ceil_div(problem.k, FRACTAL)
+    is_sliced = schedule.params.k_split is not KSplit.NONE
+    slices = ceil_div(problem.k, FRACTAL) if is_sliced else 1
     tracks = _footprint_bytes(problem, plan, slices) > constants.l2_capacity_bytes
     work = build_work(problem, plan, schedule, has_c_objects=tracks)
-    keep = _KEEP.get(plan.template, layout.KEEP_NOTHING)
-    k_slabs = ceil_div(problem.k, plan.k_l1(problem))
-    blocks = plan.m_tiles(problem) if plan.template in A_RESIDENT else plan.n_tiles(problem)
-    is_full = plan.template in (Template.A_FULL, Template.B_FULL)
-    resident = blocks * k_slabs if is_full else plan.resident_slabs
-    is_panel = keep in (layout.KEEP_A_PANEL, layout.KEEP_B_PANEL)
-    is_preloading = keep in (layout.KEEP_A, layout.KEEP_B)
     is_stream_k = plan.template is Template.STREAM_K
     is_fixpipe = plan.l0c_output is L0cOutput.FIXPIPE
     through_ub = is_fixpipe and not is_stream_k
     values = _problem_values(problem, plan) | _constant_values(problem, constants)
+    values |= _resident_values(problem, plan)
     bypass_a, bypass_b = select_cache_mode(problem, plan, constants.l2_bytes)
-    ub_slots = (plan.ub_db if plan.template is Template.B_FULL else 1) if through_ub else 0
-    launch = constants.launch_ticks
-    if through_ub:
-        launch += constants.mixed_kernel_extra_ticks
+    ub_slots = plan.ub_db if plan.template is Template.B_FULL else 1
+    extra = constants.mixed_kernel_extra_ticks if through_ub else 0
     values |= {
-        layout.K_SLABS: k_slabs,
-        layout.UB_SLOTS: ub_slots,
-        layout.KEEP: keep,
-        layout.RESIDENT: resident,
-        layout.PRELOADS: min(resident, blocks * k_slabs) if is_preloading else 0,
+        layout.UB_SLOTS: ub_slots if through_ub else 0,
         layout.FIRST_B: work.first_b,
         layout.BYPASS_A: bypass_a,
         layout.BYPASS_B: bypass_b,
         layout.TRACKS_SIZES: tracks,
         layout.CAPACITY: constants.l2_capacity_bytes,
-        layout.LAUNCH: launch,
+        layout.LAUNCH: constants.launch_ticks + extra,
     }
-    par = np.array([int(values[index]) for index in range(layout.PAR_SIZE)], dtype=np.int64)
+    is_panel = values[layout.KEEP] in (layout.KEEP_A_PANEL, layout.KEEP_B_PANEL)
     return Run(
-        par=par,
+        par=np.array([int(values[index]) for index in range(layout.PAR_SIZE)], dtype=np.int64),
         work=work,
-        resident_slabs=resident if is_panel else 0,
+        resident_slabs=plan.resident_slabs if is_panel else 0,
         slots=plan.k_pieces(problem) if is_stream_k else 0,
         barrier_ticks=constants.barrier_ticks,
         constants=constants,
         pitch_unit=PITCH_UNIT if is_fixpipe else 1,
     )
+
+
+def _resident_values(problem: GemmProblem, plan: KernelPlan) -> dict[int, int]:
+    """Entries of `par` on what stays in L1."""
+    keep = _KEEP.get(plan.template, layout.KEEP_NOTHING)
+    k_slabs = ceil_div(problem.k, plan.k_l1(problem))
+    is_a = plan.template in A_RESIDENT
+    slabs = (plan.m_tiles(problem) if is_a else plan.n_tiles(problem)) * k_slabs
+    is_full = plan.template in (Template.A_FULL, Template.B_FULL)
+    resident = slabs if is_full else plan.resident_slabs
+    is_preloading = keep in (layout.KEEP_A, layout.KEEP_B)
+    return {
+        layout.KEEP: keep,
+        layout.K_SLABS: k_slabs,
+        layout.RESIDENT: resident,
+        layout.PRELOADS: min(resident, slabs) if is_preloading else 0,
+    }
 
 
 def _problem_values(problem: GemmProblem, plan: KernelPlan) -> dict[int, int]:
@@ -227,9 +232,9 @@ def _reduction_ticks(run: Run, rows: int, cols: int) -> int:
     pitch = align_up(cols, run.pitch_unit)
     height = align_up(ceil_div(rows, AIV_PER_AIC * slots), ceil_div(PITCH_UNIT, pitch))
     elements = min(height, rows) * pitch
-    size = elements * (4 * slots + int(run.par[layout.C_ELEMENT_BYTES]))
+    size = elements * (L0C_ELEMENT_BYTES * slots + int(run.par[layout.C_ELEMENT_BYTES]))
     adds = slots * ceil_div(elements, constants.vector_lanes)
-    return span(size, constants.aiv_reduce_q) + adds * 256
+    return span(size, constants.aiv_reduce_q) + adds * TICKS_PER_CYCLE
 
 
 def count_log_rows(run: Run) -> int:
