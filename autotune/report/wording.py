@@ -118,7 +118,7 @@ def answer(
             *_expressible_sentence(summary),
         )
     return (
-        "No gap is resolved, that is, larger than the model's error can explain: on this "
+        "No gap is resolved, that is, larger than twice the model's median error: on this "
         "evidence the vendor's tiling cannot be told from the best.",
         *_expressible_sentence(summary),
     )
@@ -171,7 +171,7 @@ def _largest_resolved(summary: GapSummary, top: CountedRow) -> tuple[str, ...]:
 
 def _resolved_count(summary: GapSummary) -> str:
     """How many gaps are resolved."""
-    meaning = ", that is, larger than the model's error can explain."
+    meaning = ", that is, larger than twice the model's median error."
     if summary.resolved == summary.counted:
         counted = "Every gap is" if summary.counted > 1 else "The gap is"
     else:

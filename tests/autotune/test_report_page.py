@@ -344,7 +344,7 @@ def test_shapes_with_an_empty_space_have_no_heat_map(tmp_path: Path) -> None:
 
 def test_unresolved_gaps_are_not_an_answer(tmp_path: Path) -> None:
     text = Page(render(tmp_path, (make_row(0, make_compared(0.01)),))[0]).text
-    assert "No gap is resolved, that is, larger than the model's error can explain" in text
+    assert "No gap is resolved, that is, larger than twice the model's median error" in text
     assert "not resolved" in text
 
 
