@@ -13,7 +13,16 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 DISTRIBUTION = "npu-gemm-autotune"
-COMMAND_MODULES = ("study", "report", "baseline", "schedule", "hw", "validate")
+COMMAND_MODULES = (
+    "study",
+    "report",
+    "baseline",
+    "schedule",
+    "emulate",
+    "trace",
+    "hw",
+    "validate",
+)
 
 EXIT_BROKEN_PIPE = 141
 """128 + SIGPIPE, as the shell reports other programs whose reader has gone."""
