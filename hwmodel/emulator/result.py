@@ -11,8 +11,9 @@ class CoreActivity:
         mte2_ticks: time with a load in its data phase.
         mte1_ticks: time spent moving L1 to L0.
         cube_ticks: time spent multiplying (the durations; waiting for the fixpipe is not work).
-        fixpipe_ticks: time with a store under way.
+        fixpipe_ticks: time with a store under way (on a vector core that of MTE3).
         end_ticks: completion of the core's last store.
+        vector_ticks: time spent computing on a vector core.
     """
 
     mte2_ticks: int
@@ -20,6 +21,7 @@ class CoreActivity:
     cube_ticks: int
     fixpipe_ticks: int
     end_ticks: int
+    vector_ticks: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,6 +39,8 @@ class EmulationResult:
         hbm_write_bytes: dirty bytes written back.
         store_bytes: bytes stored (C and workspace).
         cores: per core, what its pipes did.
+        emulated_events: events of the runs from which the result was extrapolated
+            (docs/emulator.md, section 9); None when every event was emulated.
     """
 
     makespan_ticks: int
@@ -49,3 +53,9 @@ class EmulationResult:
     hbm_write_bytes: int
     store_bytes: int
     cores: tuple[CoreActivity, ...]
+    emulated_events: int | None = None
+
+    @property
+    def is_extrapolated(self) -> bool:
+        """Whether the result was extrapolated from smaller kernels."""
+        return self.emulated_events is not None

@@ -22,6 +22,8 @@ COMPILED_MODULES = (
             "stores",
             "setup",
             "engine",
+            "vector_setup",
+            "vector_engine",
         )
     ),
 )

@@ -1,0 +1,435 @@
+"""The fast engine of the vector kernels (docs/emulator.md, section 8).
+
+It shares the memory, the clocks and the timers with the engine of the cube kernels.
+"""
+
+import numpy as np
+
+import hwmodel.jit as jit_module
+from hwmodel.emulator import layout
+from hwmodel.emulator.constants import TICKS_PER_CYCLE, EmulatorConstants
+from hwmodel.emulator.engine import move_on, wake
+from hwmodel.emulator.geometry import Vector, line_bytes, slab_rows, span, up
+from hwmodel.emulator.layout import (
+    ABSENT,
+    AIV_STORE_Q,
+    BASE_K,
+    BASE_M,
+    BASE_N,
+    BEGIN,
+    BIAS_BYTES,
+    BYPASS,
+    BYPASS_A,
+    C_ELEMENT_BYTES,
+    CHAN_SIZE,
+    CORES,
+    EARLIEST,
+    FIRST_B,
+    FOLLOWER,
+    FOLLOWERS,
+    FOLLOWS,
+    GLOB_SIZE,
+    HBM_BYTES,
+    HBM_LATENCY,
+    HBM_READ_BYTES,
+    HIT,
+    HITS,
+    IDLE,
+    IN_DATA,
+    IN_FLIGHT,
+    ISSUED,
+    KIND,
+    L2,
+    L2_BYTES,
+    L2_LATENCY,
+    LAUNCH,
+    LEADER,
+    LEN_K,
+    LEN_M,
+    LEN_N,
+    LINE_WASTE,
+    LINK_SIZE,
+    LOAD_BYTES,
+    LOADS,
+    NEED,
+    NEVER,
+    NO_OBJECT,
+    NOW,
+    O_STATE,
+    OBJECT,
+    OPERAND_A,
+    RESIDENT_OBJECT,
+    ROW_TICKS,
+    SHARE_ROOM,
+    STATE,
+    STORE_BYTES,
+    STORES,
+    WAITS_FOR,
+)
+from hwmodel.emulator.loads import begin_load, settle
+from hwmodel.emulator.memory import (
+    SHARE_SHIFT,
+    Cube,
+    Links,
+    Matrix,
+    meet,
+    set_timer,
+    take_share,
+    write_object,
+)
+from hwmodel.emulator.result import CoreActivity, EmulationResult
+from hwmodel.emulator.stores import UB_BLOCK_BYTES
+from hwmodel.emulator.vector_setup import (
+    AIV_HBM_Q,
+    AIV_L2_Q,
+    ELEMENT_PASSES,
+    FIRST_C,
+    FIRST_OPERAND,
+    LANES,
+    OUTPUT_CYCLES,
+    PASSES,
+    PIECE,
+    SHARE,
+    STEPS,
+    SUMS,
+    TILE_COLS,
+    TOTAL,
+    WORK_CYCLES,
+    VectorRun,
+    prepare_vector,
+)
+from hwmodel.jit import inline, jit
+from hwmodel.plan import KernelPlan
+from hwmodel.problem import GemmProblem
+
+PASS_START_TICKS = 20 * TICKS_PER_CYCLE
+"""Before the first result of a vector instruction (specification: plan.md, "VECTOR")."""
+
+BUFFERS = 2
+"""Inputs in UB, used in turn by even and odd steps (specification: kernels.md)."""
+
+# Array `core`, a row a core. LD_: the next load. V_: the vector unit. M3_: the stores.
+(
+    TILES,
+    LD_TILE,
+    LD_STEP,
+    LD_STEP_NO,
+    LD_PART,
+    V_FREE,
+    V_STEP,
+    V_STEP_NO,
+    V_TILE,
+    TILE_END,
+    M3_TAKEN,
+    M3_DONE,
+    BUSY_MTE2,
+    BUSY_V,
+    BUSY_MTE3,
+    LAST_STORE,
+    SLOT_FREE,
+    _SLOT_FREE_1,
+    LOADED,
+    _LOADED_1,
+    CORE_SIZE,
+) = range(21)
+
+
+@inline
+def find_tile(par: Vector, p: int, number: int) -> tuple[int, int, int, int, int]:
+    """Place, size and C object of the core's tile or piece `number`."""
+    if par[STEPS] == 0:
+        start = p * par[SHARE]
+        size = min(par[SHARE], par[TOTAL] - start)
+        at = number * par[PIECE]
+        return 0, start + at, 1, min(par[PIECE], size - at), p * par[TILE_COLS] + number
+    tile = p + number * par[CORES]
+    m_off, n_off = tile // par[TILE_COLS] * par[BASE_M], tile % par[TILE_COLS] * par[BASE_N]
+    rows, cols = min(par[BASE_M], par[LEN_M] - m_off), min(par[BASE_N], par[LEN_N] - n_off)
+    return m_off, n_off, rows, cols, par[FIRST_C] + tile
+
+
+@inline
+def issue_load(
+    par: Vector,
+    glob: Vector,
+    core: Matrix,
+    chan: Matrix,
+    timers: Vector,
+    link: Links,
+    sizes: Vector,
+    watch: Matrix,
+    p: int,
+) -> None:
+    """Issue the core's next load when MTE2 is idle and the step's slot is known to be free."""
+    step_no = core[p, LD_STEP_NO]
+    if chan[p, STATE] != IDLE or par[STEPS] == 0 or core[p, LD_TILE] == core[p, TILES]:
+        return
+    if core[p, V_STEP_NO] + BUFFERS <= step_no:
+        return
+    m_off, n_off, height, width, _ = find_tile(par, p, core[p, LD_TILE])
+    step = core[p, LD_STEP]
+    k0 = step * par[BASE_K]
+    depth = min(par[BASE_K], par[LEN_K] - k0)
+    operand = par[FIRST_OPERAND] ^ core[p, LD_PART]
+    if operand == OPERAND_A:
+        which = m_off // par[BASE_M] * par[STEPS] + step
+        offset, extent = m_off, height
+    else:
+        which = par[FIRST_B] + n_off // par[BASE_N] * par[STEPS] + step
+        offset, extent = n_off, width
+    rows, run, pitch, start = slab_rows(par, operand, offset, extent, k0, depth)
+    size = rows * run
+    bias = width * par[BIAS_BYTES] if core[p, LD_PART] and step == 0 else 0
+    chan[p, NEED] = 0
+    chan[p, WAITS_FOR] = NO_OBJECT
+    chan[p, FOLLOWERS] = 0
+    chan[p, HBM_BYTES] = 0
+    if par[BYPASS_A + operand]:
+        chan[p, KIND] = BYPASS
+        chan[p, OBJECT] = NO_OBJECT
+    else:
+        settle(par, glob, core, chan, link, sizes, watch, p, which, size)
+    latency, port = par[L2_LATENCY], par[AIV_L2_Q]
+    if chan[p, KIND] >= LEADER:
+        latency += par[HBM_LATENCY]
+        port = par[AIV_HBM_Q]
+        waste = line_bytes(rows, run, pitch, start) - size
+        chan[p, HBM_BYTES] = size + ((waste * par[LINE_WASTE]) >> SHARE_SHIFT) + bias
+    chan[p, L2_BYTES] = size + bias
+    chan[p, EARLIEST] = max(span(size + bias, port), rows * par[ROW_TICKS])
+    chan[p, STATE] = ISSUED
+    free = core[p, SLOT_FREE + step_no % BUFFERS]
+    begin = max(glob[NOW], max(free, par[LAUNCH]) + latency)
+    set_timer(par, glob, timers, p, begin)
+
+
+@inline
+def complete_load(
+    par: Vector, glob: Vector, core: Matrix, chan: Matrix, timers: Vector, link: Links, p: int
+) -> None:
+    """A load is complete: its followers go on, the core turns to its next load."""
+    now, kind = glob[NOW], chan[p, KIND]
+    chan[p, STATE] = IDLE
+    core[p, BUSY_MTE2] += now - chan[p, BEGIN]
+    glob[LOADS] += 1
+    glob[LOAD_BYTES] += chan[p, L2_BYTES]
+    glob[HBM_READ_BYTES] += chan[p, HBM_BYTES]
+    if kind == HIT:
+        glob[HITS] += 1
+    elif kind == FOLLOWER:
+        glob[FOLLOWS] += 1
+    elif kind == LEADER:
+        which = chan[p, OBJECT]
+        in_list = link[which, O_STATE] == IN_FLIGHT
+        link[which, O_STATE] = RESIDENT_OBJECT if in_list else ABSENT
+        if chan[p, FOLLOWERS]:
+            for other in range(par[CORES]):
+                if chan[other, WAITS_FOR] == which:
+                    chan[other, WAITS_FOR] = NO_OBJECT
+                    meet(par, glob, chan, timers, other)
+    core[p, LD_PART] ^= 1
+    if core[p, LD_PART]:
+        return
+    core[p, LOADED + core[p, LD_STEP_NO] % BUFFERS] = now
+    core[p, LD_STEP_NO] += 1
+    core[p, LD_STEP] += 1
+    if core[p, LD_STEP] == par[STEPS]:
+        core[p, LD_STEP] = 0
+        core[p, LD_TILE] += 1
+
+
+@inline
+def advance_vector(par: Vector, core: Matrix, p: int) -> None:
+    """V goes on as far as what is loaded and stored allows."""
+    while True:
+        if core[p, V_STEP] == par[STEPS]:
+            # The last tile must have left UB before its place takes the next one.
+            if core[p, M3_DONE] < core[p, V_TILE]:
+                return
+            _, _, height, width, _ = find_tile(par, p, core[p, V_TILE])
+            work = (par[WORK_CYCLES] + par[OUTPUT_CYCLES] * height * width) * TICKS_PER_CYCLE
+            short = (height * width + par[LANES] - 1) // par[LANES] * TICKS_PER_CYCLE
+            duration = par[SUMS] * (work + PASS_START_TICKS)
+            duration += par[ELEMENT_PASSES] * (short + PASS_START_TICKS)
+            core[p, V_FREE] = max(core[p, V_FREE], core[p, LAST_STORE]) + duration
+            core[p, BUSY_V] += duration
+            core[p, TILE_END] = core[p, V_FREE]
+            core[p, V_TILE] += 1
+            core[p, V_STEP] = 0
+        step_no = core[p, V_STEP_NO]
+        if step_no == core[p, LD_STEP_NO]:
+            return
+        _, _, height, width, _ = find_tile(par, p, core[p, V_TILE])
+        work = (par[WORK_CYCLES] + par[OUTPUT_CYCLES] * height * width) * TICKS_PER_CYCLE
+        duration = par[PASSES] * (work + PASS_START_TICKS)
+        end = max(core[p, V_FREE], core[p, LOADED + step_no % BUFFERS]) + duration
+        core[p, BUSY_V] += duration
+        core[p, V_FREE] = end
+        core[p, SLOT_FREE + step_no % BUFFERS] = end
+        core[p, V_STEP_NO] += 1
+        core[p, V_STEP] += 1
+
+
+@inline
+def take_tile(
+    par: Vector, glob: Vector, core: Matrix, chan: Matrix, timers: Vector, p: int
+) -> None:
+    """An idle MTE3 takes the next finished tile."""
+    channel = par[CORES] + p
+    if chan[channel, STATE] == IDLE and core[p, M3_TAKEN] < core[p, V_TILE]:
+        chan[channel, STATE] = ISSUED
+        chan[channel, NEED] = 0
+        core[p, M3_TAKEN] += 1
+        set_timer(par, glob, timers, channel, max(glob[NOW], core[p, TILE_END]))
+
+
+@jit
+def begin_store(
+    par: Vector,
+    glob: Vector,
+    core: Matrix,
+    chan: Matrix,
+    link: Links,
+    sizes: Vector,
+    watch: Matrix,
+    share: Cube,
+    p: int,
+) -> None:
+    """A tile begins to enter L2."""
+    channel = par[CORES] + p
+    _, _, height, width, which = find_tile(par, p, core[p, M3_TAKEN] - 1)
+    row = width * par[C_ELEMENT_BYTES]
+    if width == par[LEN_N]:
+        height, row = 1, height * row
+    chan[channel, STATE] = IN_DATA
+    chan[channel, BEGIN] = glob[NOW]
+    chan[channel, L2_BYTES] = height * row
+    chan[channel, EARLIEST] = glob[NOW] + span(height * up(row, UB_BLOCK_BYTES), par[AIV_STORE_Q])
+    write_object(par, glob, chan, link, sizes, watch, channel, which, height * row)
+    chan[channel, NEED] += 1
+    take_share(glob, share, L2, channel, height * row)
+
+
+@inline
+def complete_store(par: Vector, glob: Vector, core: Matrix, chan: Matrix, p: int) -> None:
+    """A tile is in memory."""
+    channel, now = par[CORES] + p, glob[NOW]
+    chan[channel, STATE] = IDLE
+    core[p, BUSY_MTE3] += now - chan[channel, BEGIN]
+    core[p, M3_DONE] += 1
+    core[p, LAST_STORE] = now
+    glob[STORES] += 1
+    glob[STORE_BYTES] += chan[channel, L2_BYTES]
+
+
+@jit
+def simulate_vector(
+    par: Vector,
+    glob: Vector,
+    core: Matrix,
+    chan: Matrix,
+    timers: Vector,
+    link: Links,
+    sizes: Vector,
+    share: Cube,
+    watch: Matrix,
+) -> None:
+    """Run all cores until nothing is left to happen."""
+    cores = par[CORES]
+    for p in range(cores):
+        take_tile(par, glob, core, chan, timers, p)
+        issue_load(par, glob, core, chan, timers, link, sizes, watch, p)
+    while True:
+        timer = move_on(par, glob, chan, timers, share, watch)
+        if timer < 0:
+            return
+        if timer == NEVER:
+            continue
+        channel = wake(par, glob, timers, timer)
+        p = channel % cores
+        if chan[channel, STATE] == ISSUED:
+            if channel < cores:
+                begin_load(par, glob, chan, share, p)
+            else:
+                begin_store(par, glob, core, chan, link, sizes, watch, share, p)
+            continue
+        if channel < cores:
+            complete_load(par, glob, core, chan, timers, link, p)
+        else:
+            complete_store(par, glob, core, chan, p)
+        if par[STEPS]:
+            advance_vector(par, core, p)
+        take_tile(par, glob, core, chan, timers, p)
+        issue_load(par, glob, core, chan, timers, link, sizes, watch, p)
+
+
+def needs_compiling() -> bool:
+    """Whether the first run will take the time to compile the engine, some seconds."""
+    return jit_module.needs_compiling(simulate_vector)
+
+
+def emulate_vector(
+    problem: GemmProblem, plan: KernelPlan, constants: EmulatorConstants
+) -> EmulationResult:
+    """Run the plan's kernel on the vector cores.
+
+    The time is linear in the events; `extrapolation.emulate_long` bounds it.
+
+    Raises:
+        InputError: the plan is none of a vector template, cannot compute the problem, or has more
+            events than are emulated one by one.
+    """
+    run = prepare_vector(problem, plan, constants)
+    cores = plan.used_core_num
+    channels = 2 * cores
+    glob = np.zeros(GLOB_SIZE, dtype=np.int64)
+    glob[[layout.MIN_MTE2, layout.MIN_OUT]] = NEVER
+    glob[[layout.LIST_HEAD, layout.LIST_TAIL]] = NO_OBJECT
+    glob[layout.CHANNEL] = -1
+    core = np.zeros((cores, CORE_SIZE), dtype=np.int64)
+    core[:, TILES] = run.tiles
+    if run.par[STEPS] == 0:
+        # Nothing to compute: all pieces are ready at the launch.
+        core[:, V_TILE] = run.tiles
+        core[:, TILE_END] = run.par[LAUNCH]
+    chan = np.zeros((channels, CHAN_SIZE), dtype=np.int64)
+    chan[:, WAITS_FOR] = NO_OBJECT
+    simulate_vector(
+        run.par,
+        glob,
+        core,
+        chan,
+        np.full(channels, NEVER, dtype=np.int64),
+        np.zeros((run.objects, LINK_SIZE), dtype=np.int32),
+        np.zeros(run.objects, dtype=np.int64),
+        np.zeros((2, 2, SHARE_ROOM), dtype=np.int64),
+        np.zeros((2, channels + 1), dtype=np.int64),
+    )
+    return _collect(run, glob, core)
+
+
+def _collect(run: VectorRun, glob: Vector, core: Matrix) -> EmulationResult:
+    """The result of a finished run."""
+    assert glob[STORES] == run.tiles.sum(), "the emulated kernel hangs"
+    return EmulationResult(
+        makespan_ticks=int(core[:, LAST_STORE].max()),
+        events=int(glob[LOADS] + glob[STORES]),
+        loads=int(glob[LOADS]),
+        hits=int(glob[HITS]),
+        follows=int(glob[FOLLOWS]),
+        load_bytes=int(glob[LOAD_BYTES]),
+        hbm_read_bytes=int(glob[HBM_READ_BYTES]),
+        hbm_write_bytes=int(glob[layout.HBM_WRITE_BYTES]),
+        store_bytes=int(glob[STORE_BYTES]),
+        cores=tuple(
+            CoreActivity(
+                mte2_ticks=int(row[BUSY_MTE2]),
+                mte1_ticks=0,
+                cube_ticks=0,
+                fixpipe_ticks=int(row[BUSY_MTE3]),
+                end_ticks=int(row[LAST_STORE]),
+                vector_ticks=int(row[BUSY_V]),
+            )
+            for row in core
+        ),
+    )

@@ -1,0 +1,181 @@
+"""Vector kernels: engine and reference, invariants, edge cases, the engine in plain Python."""
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hwmodel.dtypes import DType, Format
+from hwmodel.emulator.constants import span
+from hwmodel.emulator.reference.vector import emulate_vector_reference
+from hwmodel.emulator.vector_engine import emulate_vector, needs_compiling
+from hwmodel.emulator.vector_setup import CLEAR_BYTES, count_vector_events
+from hwmodel.errors import InputError
+from hwmodel.integers import ceil_div
+from hwmodel.plan import KernelPlan, Template
+from hwmodel.problem import MAX_DIM, GemmProblem
+from hwmodel.walk import walk
+from tests.hwmodel.emulator.chips import CHIP
+from tests.hwmodel.emulator.plain import plain_modules
+from tests.hwmodel.emulator.random_cases import find_differences
+from tests.hwmodel.emulator.vector_cases import VECTOR_TEMPLATES, make_vector_case
+
+CASES = 60
+templates = st.sampled_from(VECTOR_TEMPLATES)
+seeds = st.integers(1000, 100_000)
+
+
+def _plan(problem: GemmProblem, **changes: object) -> KernelPlan:
+    values: dict[str, object] = {
+        "template": Template.VECTOR,
+        "base_m": 1 if problem.m == 1 else 64,
+        "base_n": 64 if problem.m == 1 else 1,
+        "base_k": 128,
+        "step_k": 1,
+        "single_core_k": max(1, problem.k),
+        "used_core_num": 8,
+    }
+    return KernelPlan(**(values | changes))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("template", VECTOR_TEMPLATES)
+def test_engine_equals_reference(template: Template) -> None:
+    different = {}
+    for seed in range(CASES):
+        case = make_vector_case(template, seed)
+        names = find_differences(emulate_vector_reference(*case), emulate_vector(*case))
+        if names:
+            different[seed] = names
+    assert not different
+
+
+@settings(derandomize=True, deadline=None, max_examples=150)
+@given(templates, seeds)
+def test_no_pipe_works_longer_than_the_kernel(template: Template, seed: int) -> None:
+    problem, plan, constants = make_vector_case(template, seed)
+    result = emulate_vector(problem, plan, constants)
+    for core in result.cores:
+        pipes = (core.mte2_ticks, core.vector_ticks, core.fixpipe_ticks)
+        assert 0 <= max(pipes) <= core.end_ticks <= result.makespan_ticks
+        assert core.mte1_ticks == core.cube_ticks == 0
+    read_ticks = result.hbm_read_bytes * 65536 // constants.hbm_grains
+    l2_ticks = (result.load_bytes + result.store_bytes) * 65536 // constants.l2_grains
+    assert result.makespan_ticks >= max(read_ticks, l2_ticks) * 0.999
+    assert emulate_vector(problem, plan, constants) == result
+    assert result.events == count_vector_events(problem, plan)
+
+
+@settings(derandomize=True, deadline=None, max_examples=150)
+@given(templates, seeds)
+def test_bytes_are_those_of_the_schedule(template: Template, seed: int) -> None:
+    problem, plan, constants = make_vector_case(template, seed)
+    problem = replace(problem, format_b=Format.ND)
+    result = emulate_vector(problem, plan, constants)
+    assert result.store_bytes == problem.c_total_bytes
+    if template is Template.K_EQUAL_ZERO:
+        assert result.load_bytes == result.hbm_read_bytes == 0
+        return
+    schedule, size = walk(problem, plan), problem.dtype.size_bytes
+    items = [item for p in range(plan.used_core_num) for item in schedule.items(p)]
+    loaded = sum((item.blk_m + item.blk_n) * problem.k * size for item in items)
+    loaded += sum(item.blk_n * problem.bias_bytes for item in items)
+    assert result.load_bytes == loaded
+
+
+@settings(derandomize=True, deadline=None, max_examples=60)
+@given(seeds)
+def test_the_matrix_of_to_mul_is_read_once(seed: int) -> None:
+    problem, plan, constants = make_vector_case(Template.VECTOR, seed)
+    problem = replace(problem, format_b=Format.ND, bias_dtype=None)
+    constants = replace(constants, l2_capacity_bytes=1 << 40, line_waste_f=0)
+    result = emulate_vector(problem, plan, constants)
+    # With room for it the vector operand is read once, too.
+    assert result.hbm_read_bytes == problem.a_total_bytes + problem.b_total_bytes
+    assert result.hbm_write_bytes == 0
+
+
+def test_one_core_alone_takes_what_its_pipes_take() -> None:
+    problem = GemmProblem(m=64, k=128, n=1, dtype=DType.FP32, out_dtype=DType.FP32)
+    chip = replace(CHIP, row_ticks=0)
+    result = emulate_vector(problem, _plan(problem, used_core_num=1), chip)
+    vector = chip.launch_ticks + chip.l2_latency_ticks + chip.hbm_latency_ticks
+    begin = vector + span(128 * 4, chip.aiv_hbm_q)
+    # The second load's latency is counted from the launch, so it is over.
+    loaded = begin + span(64 * 128 * 4, chip.aiv_hbm_q)
+    cycles = 3 * (64 * 128 // chip.vector_lanes + 20)
+    end = loaded + cycles * 256 + span(64 * 4, chip.aiv_store_q)
+    assert result.makespan_ticks == end
+
+
+def test_16_bit_inputs_take_twice_the_passes() -> None:
+    problem = GemmProblem(m=1, k=4096, n=640, dtype=DType.FP32, out_dtype=DType.FP32)
+    half = replace(problem, dtype=DType.FP16)
+    full, narrow = (emulate_vector(p, _plan(p), CHIP) for p in (problem, half))
+    steps = 10 * 4096 // 128
+    one_pass = (64 * 128 // 64 + 20) * 256
+    ticks = [sum(core.vector_ticks for core in result.cores) for result in (full, narrow)]
+    assert ticks[0] == (2 * steps + 10) * one_pass
+    assert ticks[1] - ticks[0] == 2 * steps * one_pass
+
+
+def test_clearing_is_bound_by_stores_and_then_by_the_write_back() -> None:
+    small = GemmProblem(m=1024, k=0, n=1024)
+    large = GemmProblem(m=65536, k=0, n=16384)
+    plan = _plan(small, template=Template.K_EQUAL_ZERO, used_core_num=64)
+    result = emulate_vector(small, plan, CHIP)
+    own = ceil_div(small.m * small.n, 64) * 2
+    least = CHIP.launch_ticks + span(own, CHIP.aiv_store_q)
+    assert least <= result.makespan_ticks < least * 1.1
+    assert result.events == 64 * ceil_div(own, CLEAR_BYTES)
+    result = emulate_vector(large, plan, CHIP)
+    # Dirty lines left at the end are not paid for.
+    written = large.c_total_bytes - CHIP.l2_capacity_bytes
+    assert abs(result.hbm_write_bytes - written) <= 64 * CLEAR_BYTES
+    hbm_ticks = written * CHIP.hbm_write_cost_f // 4096 * 65536 // CHIP.hbm_grains
+    assert hbm_ticks < result.makespan_ticks < hbm_ticks * 1.3
+
+
+def test_cores_without_work() -> None:
+    problem = GemmProblem(m=1, k=0, n=3)
+    plan = _plan(problem, template=Template.K_EQUAL_ZERO, used_core_num=64)
+    result = emulate_vector(problem, plan, CHIP)
+    assert result.events == 3
+    assert [core.end_ticks > 0 for core in result.cores] == [True] * 3 + [False] * 61
+
+
+@pytest.mark.parametrize(
+    ("problem", "changes", "message"),
+    [
+        (GemmProblem(m=1, k=8, n=8), {"template": Template.ASWT}, "runs on cube cores"),
+        (GemmProblem(m=2, k=8, n=8), {}, "needs m = 1 or n = 1"),
+        (GemmProblem(m=1, k=0, n=8), {}, "needs k >= 1"),
+        (GemmProblem(m=1, k=8, n=8), {"template": Template.K_EQUAL_ZERO}, "needs k = 0"),
+        (GemmProblem(m=1, k=8, n=8), {"base_k": 0}, "base_k = 0"),
+        (GemmProblem(m=1, k=8, n=8), {"used_core_num": 600}, "used_core_num = 600"),
+        (GemmProblem(m=1, k=MAX_DIM, n=MAX_DIM), {}, "emulate_long"),
+    ],
+)
+def test_what_cannot_run_is_refused(
+    problem: GemmProblem, changes: dict[str, object], message: str
+) -> None:
+    with pytest.raises(InputError, match=message):
+        emulate_vector(problem, _plan(problem, **changes), CHIP)
+
+
+def test_the_reference_refuses_cube_kernels() -> None:
+    problem = GemmProblem(m=1, k=8, n=8)
+    with pytest.raises(InputError, match="use a vector one"):
+        emulate_vector_reference(problem, _plan(problem, template=Template.ASWT), CHIP)
+
+
+@pytest.mark.parametrize("template", VECTOR_TEMPLATES)
+def test_engine_in_plain_python(template: Template) -> None:
+    cases = [make_vector_case(template, seed) for seed in range(12)]
+    expected = [emulate_vector(*case) for case in cases]
+    assert not needs_compiling()
+    with plain_modules() as modules:
+        found = [modules["vector_engine"].emulate_vector(*case) for case in cases]
+        assert not modules["vector_engine"].needs_compiling()
+    for one, other in zip(expected, found, strict=True):
+        assert not find_differences(one, other)
