@@ -166,7 +166,7 @@ def change_plan(
     return plan
 
 
-def _follow(plan: "KernelPlan", values: dict[str, int], fields: dict[str, Any]) -> "KernelPlan":
+def _follow(plan: "KernelPlan", values: dict[str, Any], fields: dict[str, Any]) -> "KernelPlan":
     """The plan with those of the values that were not given."""
     from dataclasses import replace
 
