@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from hwmodel.emulator.constants import EmulatorConstants
+from hwmodel.emulator.constants import TICKS_PER_CYCLE, EmulatorConstants
 from hwmodel.emulator.engine import EventLog, emulate, emulate_with_log
 from hwmodel.emulator.result import EmulationResult
 from hwmodel.emulator.spec_constants import constants_from_spec
@@ -38,6 +38,11 @@ class Emulation:
     constants: EmulatorConstants
     result: EmulationResult
     log: EventLog | None
+
+    @property
+    def duration_us(self) -> float:
+        """The emulated time."""
+        return self.spec.cycles_to_us(self.result.makespan_ticks / TICKS_PER_CYCLE)
 
 
 def estimate_events(problem: GemmProblem, plan: KernelPlan) -> int:

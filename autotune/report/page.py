@@ -12,11 +12,14 @@ from autotune.report.aggregates import (
     select_largest,
     sum_by_phase,
 )
+from autotune.report.emulated import emulate_pair
 from autotune.report.figures.gap_distribution import build_gap_distribution
 from autotune.report.figures.gap_rows import build_gap_overview, build_gap_pages
 from autotune.report.figures.model_check import build_model_check
 from autotune.report.figures.style import ReportFigure
+from autotune.report.figures.swizzle_map import build_swizzle_map
 from autotune.report.figures.tile_map import build_tile_map
+from autotune.report.figures.timelines import build_timelines
 from autotune.report.first_tests import CandidateLine, build_first_tests
 from autotune.report.headlines import Headline, build_headlines
 from autotune.report.landscape import compute_tile_map
@@ -121,6 +124,7 @@ def build_report(run: RunFiles) -> Report:
     tile_map = compute_tile_map(
         largest, run.spec, options.evaluator, quick=options.effort == Effort.QUICK
     )
+    pair = emulate_pair(largest, run.spec, options.evaluator)
     savings = compute_savings(run.rows)
     phases = sum_by_phase(savings)
     lines = build_shape_lines(run.rows)
@@ -128,6 +132,8 @@ def build_report(run: RunFiles) -> Report:
         build_gap_overview(counted),
         build_gap_distribution(counted),
         None if tile_map.map is None else build_tile_map(tile_map.map),
+        None if pair is None else build_timelines(pair),
+        None if pair is None else build_swizzle_map(pair),
         build_model_check(check, options.evaluator, MEASURED_SOC, fitted=error.cross_validated),
     )
     return Report(
