@@ -22,6 +22,7 @@ COMMAND_MODULES = (
     "trace",
     "hw",
     "validate",
+    "calibrate",
 )
 
 EXIT_BROKEN_PIPE = 141

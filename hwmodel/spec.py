@@ -168,6 +168,8 @@ class Calibration:
         constants: name (with its unit as suffix) to fitted value.
         errors: cross-validated error by class; `all` pools the classes. Empty when nobody measured
             this chip.
+        draws: how the fitted constants scatter: each a set of all of them, as a fit of rows drawn
+            with replacement gave them together. Empty when that was not computed.
     """
 
     model: str
@@ -177,6 +179,7 @@ class Calibration:
     rows: int
     constants: Mapping[str, float]
     errors: Mapping[str, ClassError]
+    draws: tuple[Mapping[str, float], ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

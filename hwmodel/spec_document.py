@@ -17,6 +17,7 @@ from difflib import get_close_matches
 from typing import Any, NoReturn, TypeVar
 
 from hwmodel.cost.constants import find_wrong_constant
+from hwmodel.emulator.spec_constants import EMULATOR_MODEL, find_wrong_value
 from hwmodel.errors import HardwareSpecError
 from hwmodel.spec import (
     FIGURE_LIMIT,
@@ -53,6 +54,7 @@ _CALIBRATION_KEYS = (
     "constants",
     "errors",
 )
+_DRAWS = "draws"
 _RANGE_LENGTH = 2
 _RATIO_SUFFIX = "_ratio"
 
@@ -113,7 +115,7 @@ def _build_figure(value: int | float, provenance: Provenance) -> dict[str, objec
 
 
 def _build_calibration(calibration: Calibration) -> dict[str, object]:
-    return {
+    table: dict[str, object] = {
         "measured_on": calibration.measured_on,
         "date": calibration.date,
         "data_digest": calibration.data_digest,
@@ -128,6 +130,12 @@ def _build_calibration(calibration: Calibration) -> dict[str, object]:
             for name, error in sorted(calibration.errors.items())
         },
     }
+    if calibration.draws:
+        table[_DRAWS] = {
+            name: [float(draw[name]) for draw in calibration.draws]
+            for name in sorted(calibration.constants)
+        }
+    return table
 
 
 class _Reader:
@@ -237,7 +245,7 @@ class _Reader:
     def read_calibration(self, path: str, model: str, entry: object) -> Calibration:
         table = self.read_table(path, entry)
         self.read_text(path, model, CLASS_PATTERN)
-        self.check_keys(path, table, required=_CALIBRATION_KEYS)
+        self.check_keys(path, table, required=_CALIBRATION_KEYS, optional=(_DRAWS,))
         constants = self.read_constants(f"{path}.constants", model, table["constants"])
         errors = self.read_table(f"{path}.errors", table["errors"])
         return Calibration(
@@ -253,6 +261,38 @@ class _Reader:
                 name: self.read_class_error(f"{path}.errors.{name}", error)
                 for name, error in errors.items()
             },
+            draws=self.read_draws(f"{path}.{_DRAWS}", model, tuple(constants), table),
+        )
+
+    def read_draws(
+        self, path: str, model: str, names: tuple[str, ...], table: Mapping[str, object]
+    ) -> tuple[dict[str, float], ...]:
+        """The columns of the draws, one a constant, as one set of constants a draw."""
+        if _DRAWS not in table:
+            return ()
+        columns = self.read_table(path, table[_DRAWS])
+        self.check_keys(path, columns, required=names)
+        count: int | None = None
+        for name in names:
+            column = columns[name]
+            if not isinstance(column, list) or not column:
+                self.fail(f"{path}.{name}", f"is {_describe(column)}, expected one value a draw")
+            count = len(column) if count is None else count
+            if len(column) != count:
+                self.fail(
+                    f"{path}.{name}", f"has {len(column)} values, {names[0]} has {count}; one each"
+                )
+        return tuple(
+            self.read_constants(
+                path,
+                model,
+                {
+                    name: column[draw]
+                    for name, column in columns.items()
+                    if isinstance(column, list)
+                },
+            )
+            for draw in range(count or 0)
         )
 
     def read_constants(self, path: str, model: str, entry: object) -> dict[str, float]:
@@ -260,7 +300,10 @@ class _Reader:
             name: float(self.read_number(f"{path}.{name}", value, whole=False))
             for name, value in self.read_table(path, entry).items()
         }
-        wrong = find_wrong_constant(model, constants)
+        if model == EMULATOR_MODEL:
+            wrong = find_wrong_value(constants)
+        else:
+            wrong = find_wrong_constant(model, constants)
         if wrong is not None:
             self.fail(f"{path}.{wrong[0]}", wrong[1])
         return constants

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
+from hwmodel.cost.evaluators import SLOW_EVALUATORS
 from hwmodel.errors import InputError
 from hwmodel.problem import GemmProblem
 from hwmodel.spec import HardwareSpec
@@ -15,7 +16,7 @@ from studies.setting import build_setting
 from studies.space import SPACE_NAME
 from studies.strategies import EXHAUSTIVE, STRATEGY_NAMES
 
-__all__ = ["Effort", "Journal", "JsonRecord", "SearchOptions", "search_shape"]
+__all__ = ["Effort", "Journal", "JsonRecord", "SearchOptions", "check_options", "search_shape"]
 
 
 class Effort(StrEnum):
@@ -56,7 +57,7 @@ def search_shape(
         InputError: an option has an unknown or impossible value.
         RejectedError: the operator rejects the problem.
     """
-    _check_options(options)
+    check_options(options)
     objective = build_objective(problem, spec, options.evaluator)
     setting = build_setting(problem, spec, objective, quick=options.effort is Effort.QUICK)
     if options.strategy == EXHAUSTIVE:
@@ -64,11 +65,22 @@ def search_shape(
     return search_by_sampling(setting, options.strategy, options.trials, options.seed, journal)
 
 
-def _check_options(options: SearchOptions) -> None:
+def check_options(options: SearchOptions) -> None:
+    """Refuse what no search could do.
+
+    Raises:
+        InputError: an option has an unknown or impossible value.
+    """
     if options.study != SPACE_NAME:
         raise InputError(f"study {options.study!r} is unknown; use {SPACE_NAME}")
     if options.strategy not in STRATEGY_NAMES:
         known = ", ".join(STRATEGY_NAMES)
         raise InputError(f"strategy {options.strategy!r} is unknown; use one of {known}")
+    if options.strategy == EXHAUSTIVE and options.evaluator in SLOW_EVALUATORS:
+        sampling = " or ".join(name for name in STRATEGY_NAMES if name != EXHAUSTIVE)
+        raise InputError(
+            f"the {options.evaluator} is too slow to search exhaustively; use --strategy "
+            f"{sampling} with it, or --evaluator pipeline"
+        )
     if options.trials < 1:
         raise InputError(f"trials = {options.trials}: must be at least 1")

@@ -16,13 +16,14 @@ if TYPE_CHECKING:
     from autotune.results import ResultRow
     from autotune.run_inputs import ResolvedOptions, RunInputs
     from autotune.runs import RunDirectory
+    from hwmodel.spec import HardwareSpec
 
 NAME = "study"
 HELP = "compare the operator's tiling with the best one for every shape of a file"
 
 STUDIES = ("tiles",)
 STRATEGIES = ("exhaustive", "random", "tpe")
-EVALUATORS = ("pipeline", "formula")
+EVALUATORS = ("pipeline", "formula", "emulator")
 EFFORTS = ("quick", "standard", "full")
 FORMATS = ("table", "json", "csv")
 
@@ -93,6 +94,7 @@ def run(args: argparse.Namespace) -> int:
         rows = reuse_study(directory)
     else:
         jobs = joblib.cpu_count() if args.jobs is None else args.jobs
+        _prepare_evaluator(options.evaluator, inputs.spec)
         rows = execute_study(directory, inputs, jobs=jobs, stream=sys.stderr)
     try:
         _show(rows, args.format)
@@ -100,6 +102,17 @@ def run(args: argparse.Namespace) -> int:
         _say(format_summary(rows, options.evaluator, inputs.spec))
         _say(f"run directory {directory.path}; report {directory.path / REPORT_NAME}")
     return EXIT_DONE if any(row.compared for row in rows) else EXIT_NO_LEGAL_PLAN
+
+
+def _prepare_evaluator(name: str, spec: "HardwareSpec") -> None:
+    """Compile the emulator before processes start that would each do so."""
+    if name != "emulator":
+        return
+    from hwmodel.emulator.evaluator import compile_engines, needs_compiling
+
+    if needs_compiling():
+        _say("compiling the emulator, once; this takes about twenty seconds")
+        compile_engines(spec)
 
 
 def _check_options(args: argparse.Namespace) -> None:
@@ -177,25 +190,27 @@ def _load_inputs(
     """The question itself.
 
     Raises:
-        InputError: shapes or hardware cannot be used.
+        InputError: shapes, hardware or the way to search cannot be used.
     """
     from autotune.run_inputs import RunInputs
     from autotune.runs import HARDWARE_NAME
     from hwmodel.cost.evaluators import select_evaluator
     from hwmodel.spec_io import load_hardware, require_dav_3510
-    from studies.search import Effort, SearchOptions
+    from studies.search import Effort, SearchOptions, check_options
     from studies.shape_rows import load_shapes
 
     hardware = options.hw
     if args.resume is not None and args.hw is None:
         hardware = os.fspath(args.resume / HARDWARE_NAME)
+    search = {name: getattr(options, name) for name in _QUESTION_OPTIONS}
+    search_options = SearchOptions(**{**search, "effort": Effort(options.effort)})
+    check_options(search_options)
     spec = load_hardware(hardware, base=args.hw_base)
     require_dav_3510(spec, as_950=options.as_950)
-    search = {name: getattr(options, name) for name in _QUESTION_OPTIONS}
     return RunInputs(
         rows=load_shapes(shapes_file),
         spec=spec,
-        options=SearchOptions(**{**search, "effort": Effort(options.effort)}),
+        options=search_options,
         as_950=options.as_950,
         model_version=select_evaluator(options.evaluator).version,
     )

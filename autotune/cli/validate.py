@@ -19,7 +19,7 @@ HELP = (
     "Compare an evaluator's predictions with measured kernels: error over all rows and by class."
 )
 
-EVALUATORS = ("formula", "pipeline")
+EVALUATORS = ("formula", "pipeline", "emulator")
 """Names of the evaluators; a test keeps them equal to hwmodel's, whose import is heavy."""
 
 WORST_ROWS = 10

@@ -9,7 +9,7 @@ from autotune.report.aggregates import CountedRow
 from autotune.report.figures.tile_map import TileMap
 from baseline.decision import decide
 from hwmodel.cost.evaluator import Evaluator
-from hwmodel.cost.evaluators import select_evaluator
+from hwmodel.cost.evaluators import SLOW_EVALUATORS, select_evaluator
 from hwmodel.plan import Template, canonical_plan
 from hwmodel.problem import GemmProblem
 from hwmodel.spec import HardwareSpec
@@ -46,6 +46,8 @@ def compute_tile_map(
         evaluator: name of the model.
         quick: the run searched the quick space; else the map covers the whole one.
     """
+    if evaluator in SLOW_EVALUATORS:
+        return _no_map(f"the {evaluator} is too slow to run every plan")
     model = select_evaluator(evaluator)
     for item in largest:
         compared = item.compared
@@ -79,6 +81,11 @@ def compute_tile_map(
         if largest
         else "no shape has a gap"
     )
+    return _no_map(reason)
+
+
+def _no_map(reason: str) -> TileMapChoice:
+    """There is no map, for this reason."""
     return TileMapChoice(
         map=None, note=f"There is no heat map of the predicted time over the tile sizes: {reason}."
     )

@@ -20,7 +20,7 @@ class Evaluator(Protocol):
 
     @property
     def name(self) -> str:
-        """`formula` or `pipeline`."""
+        """`formula`, `pipeline` or `emulator`."""
 
     @property
     def version(self) -> str:

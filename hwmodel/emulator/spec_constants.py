@@ -61,6 +61,19 @@ CALIBRATED_NAMES = frozenset(
 """Constants that a calibration may hold. Ratios multiply the spec's figure, except the share of
 the lines' waste that is paid."""
 
+_RATES = frozenset(
+    {
+        "aiv_reduce_bytes_per_cycle",
+        "l2_usable_ratio",
+        "cube_efficiency_ratio",
+        "fixpipe_ratio",
+        "l2_total_ratio",
+        "hbm_read_ratio",
+        "mte2_port_ratio",
+    }
+)
+"""Constants that something is divided by."""
+
 
 def constants_from_spec(spec: HardwareSpec) -> EmulatorConstants:
     """The emulator's constants of a chip, calibrated where the spec has a calibration.
@@ -135,15 +148,24 @@ def _fractal_ticks(element_bytes: int, macs_per_cycle: float) -> int:
     return ticks(FRACTAL * FRACTAL * (MACS_BYTES // element_bytes) / macs_per_cycle)
 
 
-def _check(spec: HardwareSpec, values: Mapping[str, float]) -> None:
-    """Reject constants that the emulator does not know or cannot use."""
-    where = f"{spec.name}: calibration.{EMULATOR_MODEL}.constants"
-    rates = {"aiv_reduce_bytes_per_cycle", "l2_usable_ratio", "cube_efficiency_ratio"}
-    rates |= {"fixpipe_ratio", "l2_total_ratio", "hbm_read_ratio", "mte2_port_ratio"}
+def find_wrong_value(values: Mapping[str, float]) -> tuple[str, str] | None:
+    """Name of the first constant that is unknown or cannot be used, and what is wrong.
+
+    None if all are right.
+    """
     for name, value in values.items():
         if name not in CALIBRATED_NAMES:
-            raise HardwareSpecError(
-                f"{where}.{name}: is no constant of the emulator; calibrate again"
-            )
-        if not isfinite(value) or value < 0 or (value == 0 and name in rates):
-            raise HardwareSpecError(f"{where}.{name} = {value}: must be positive; calibrate again")
+            return name, "is no constant of the emulator; calibrate again"
+        if not isfinite(value) or value < 0 or (value == 0 and name in _RATES):
+            return name, f"is {value}, must be positive; calibrate again"
+    return None
+
+
+def _check(spec: HardwareSpec, values: Mapping[str, float]) -> None:
+    """Reject constants that the emulator does not know or cannot use."""
+    wrong = find_wrong_value(values)
+    if wrong is not None:
+        name, problem = wrong
+        raise HardwareSpecError(
+            f"{spec.name}: calibration.{EMULATOR_MODEL}.constants.{name}: {problem}"
+        )

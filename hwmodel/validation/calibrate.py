@@ -1,19 +1,15 @@
-"""Calibrate the pipeline model: fit, cross-validate, and write the hardware files.
+"""Calibrate a model: fit, cross-validate, and write the hardware files.
 
-    python -m hwmodel.validation.calibrate --date 2026-11-30 hwmodel/specs/ascend950*.toml
-
-fits the constants on the bundled measured rows less the locked quarter, for the chip that the
-rows were measured on, prints the constants and the cross-validated error by class, and writes the
-`[calibration.pipeline]` table into the hardware files given. The constants are ratios to a spec's
-own figures, so a relative of the measured chip takes them over as they are; `measured_on` says
-where they come from. The same inputs give the same bytes.
+The constants are fitted to measured rows less the locked quarter, for the chip that the rows were
+measured on. The `[calibration.<model>]` table of a hardware file takes them with the evidence: the
+cross-validated error by class and, for the emulator, the constants' bootstrap distribution. A
+relative of the measured chip takes them over as they are; `measured_on` says where they come from.
+The same inputs give the same bytes.
 """
 
-import argparse
-import sys
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import dataclass, replace
 from importlib import resources
 from importlib.resources.abc import Traversable
 from pathlib import Path
@@ -21,23 +17,25 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from hwmodel.cost.constants import PIPELINE_MODEL
-from hwmodel.errors import AutotuneError, HardwareSpecError
+from hwmodel.errors import HardwareSpecError, InputError
 from hwmodel.spec import Calibration, ClassError, HardwareSpec
 from hwmodel.spec_document import parse_document
-from hwmodel.spec_io import DEFAULT_HARDWARE, write_hardware
+from hwmodel.spec_io import hardware_names, load_hardware, write_hardware
 from hwmodel.validation.classes import ErrorClass, select_error_class
-from hwmodel.validation.errors_report import compute_class_error
-from hwmodel.validation.fit import cross_validate, fit_constants
-from hwmodel.validation.measured import MeasuredRow, compute_rows_digest, load_measured
+from hwmodel.validation.emulator_fit import EMULATOR_FIT
+from hwmodel.validation.errors_report import P90, compute_class_error
+from hwmodel.validation.fit import ModelFit, bootstrap_constants, cross_validate, fit_constants
+from hwmodel.validation.measured import MeasuredRow, compute_rows_digest
+from hwmodel.validation.pipeline_fit import PIPELINE_FIT
+
+FITS: Mapping[str, ModelFit] = {fit.model: fit for fit in (EMULATOR_FIT, PIPELINE_FIT)}
+"""The models that can be fitted, by the evaluator's name."""
 
 ALL_CLASSES = "all"
 """Name under which the errors of all rows are pooled."""
 
 ERROR_DIGITS = 4
 """Decimals of an error in the table: hundredths of a percent."""
-
-PERCENT = 100
 
 
 def select_fit_rows(rows: Sequence[MeasuredRow]) -> tuple[MeasuredRow, ...]:
@@ -76,36 +74,111 @@ def _pooled_error(apes: NDArray[np.float64]) -> ClassError:
     )
 
 
-def build_calibration(spec: HardwareSpec, rows: Sequence[MeasuredRow], date: str) -> Calibration:
-    """Fit on the rows (none of them locked) and cross-validate.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PooledError:
+    """Errors of a cross-validation over all rows and repeats; ratios."""
+
+    median_ape: float
+    mean_ape: float
+    p90_ape: float
+    max_ape: float
+
+
+def pool_errors(rows: Sequence[MeasuredRow], predicted_us: NDArray[np.float64]) -> PooledError:
+    """Errors of the predictions, shape (repeats, len(rows))."""
+    apes = np.abs(predicted_us / np.array([row.duration_us for row in rows]) - 1)
+    return PooledError(
+        median_ape=float(np.median(apes)),
+        mean_ape=float(np.mean(apes)),
+        p90_ape=float(np.percentile(apes, P90)),
+        max_ape=float(np.max(apes)),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fitted:
+    """A calibration, and its cross-validated error over all rows."""
+
+    calibration: Calibration
+    error: PooledError
+
+
+def build_calibration(
+    fit: ModelFit,
+    spec: HardwareSpec,
+    rows: Sequence[MeasuredRow],
+    date: str,
+    *,
+    draws: int = 0,
+    jobs: int = 1,
+) -> Fitted:
+    """Fit on the rows (none of them locked), cross-validate and bootstrap.
 
     Args:
+        fit: the model.
         spec: the chip that the rows were measured on.
         rows: the rows to fit.
         date: ISO date to put into the table.
+        draws: fits of the bootstrap; none for 0.
+        jobs: processes; the result does not depend on it.
+
+    Raises:
+        InputError: a row is locked, or there are too few.
     """
-    constants = fit_constants(spec, rows)
-    return Calibration(
-        model=PIPELINE_MODEL,
+    constants = fit_constants(fit, spec, rows)
+    predicted = cross_validate(fit, spec, rows, jobs=jobs)
+    calibration = Calibration(
+        model=fit.model,
         measured_on=spec.soc,
         date=date,
         data_digest=compute_rows_digest(rows),
         rows=len(rows),
-        constants=asdict(constants),
-        errors=compute_validated_errors(spec, rows, cross_validate(spec, rows)),
+        constants=constants,
+        errors=compute_validated_errors(spec, rows, predicted),
+        draws=bootstrap_constants(fit, spec, rows, constants, draws=draws, jobs=jobs),
     )
+    return Fitted(calibration=calibration, error=pool_errors(rows, predicted))
 
 
-def load_without_fit(where: str, file: Path | Traversable) -> HardwareSpec:
-    """The spec of a hardware file less its fit of the model, which may be of older constants.
+def ablate(
+    fit: ModelFit, spec: HardwareSpec, rows: Sequence[MeasuredRow], *, jobs: int = 1
+) -> dict[str, PooledError]:
+    """What each constant is worth: the cross-validated error with it held at its start.
+
+    The deals of the groups are those of the calibration, so the errors compare pairwise.
+    """
+    return {
+        one.name: pool_errors(
+            rows, cross_validate(replace(fit, held=(*fit.held, one.name)), spec, rows, jobs=jobs)
+        )
+        for one in fit.free_parameters(spec)
+    }
+
+
+def load_without_fit(hardware: str, model: str) -> HardwareSpec:
+    """The chip less its fit of the model, which may be of older constants.
 
     Args:
-        where: name of the file, for messages.
-        file: the file.
+        hardware: name of a bundled chip, or path of a hardware file.
+        model: name of the model.
 
     Raises:
-        HardwareSpecError: it is no hardware file.
+        HardwareSpecError: there is no such chip, or the file is no hardware file.
     """
+    file_name = f"{hardware}.toml"
+    if hardware in hardware_names():
+        return _parse_without_fit(
+            file_name, resources.files("hwmodel").joinpath("specs", file_name), model
+        )
+    if hardware.endswith(".toml"):
+        return _parse_without_fit(hardware, Path(hardware), model)
+    spec = load_hardware(hardware)
+    others = {name: one for name, one in spec.calibrations.items() if name != model}
+    return replace(spec, calibrations=others)
+
+
+def _parse_without_fit(where: str, file: Path | Traversable, model: str) -> HardwareSpec:
+    """The chip of a hardware file less its fit of the model."""
     try:
         document = tomllib.loads(file.read_text(encoding="utf-8"))
     except FileNotFoundError:
@@ -114,54 +187,25 @@ def load_without_fit(where: str, file: Path | Traversable) -> HardwareSpec:
         raise HardwareSpecError(f"{where}: is no TOML file ({error}); correct it") from None
     calibrations = document.get("calibration")
     if isinstance(calibrations, dict):
-        calibrations.pop(PIPELINE_MODEL, None)
+        calibrations.pop(model, None)
     return parse_document(document, where)
 
 
-def write_calibration(calibration: Calibration, paths: Sequence[Path]) -> None:
+def write_calibration(calibration: Calibration, spec: HardwareSpec, paths: Sequence[Path]) -> None:
     """Put the calibration into hardware files, in place of an earlier one of the model.
+
+    A file that does not exist becomes one of `spec`.
 
     Raises:
         HardwareSpecError: a file is no hardware file.
+        InputError: a file cannot be written.
     """
     for path in paths:
-        spec = load_without_fit(str(path), path)
-        calibrations: Mapping[str, Calibration] = {
-            **spec.calibrations,
-            calibration.model: calibration,
-        }
-        write_hardware(replace(spec, calibrations=calibrations), path)
-
-
-def _format_report(calibration: Calibration) -> str:
-    """The constants and errors as text."""
-    lines = [f"{calibration.rows} rows of {calibration.measured_on}, constants:"]
-    lines += [f"  {name:24} {value:8.4f}" for name, value in calibration.constants.items()]
-    lines.append("cross-validated error, %:      n   median      p90")
-    for name, error in calibration.errors.items():
-        median, p90 = error.median_ape * PERCENT, error.p90_ape * PERCENT
-        lines.append(f"  {name:24} {error.n:6d} {median:8.2f} {p90:8.2f}")
-    return "\n".join(lines) + "\n"
-
-
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run the calibration; returns the exit code."""
-    parser = argparse.ArgumentParser(prog="python -m hwmodel.validation.calibrate")
-    parser.add_argument("--date", required=True, help="ISO date to put into the tables")
-    parser.add_argument("paths", nargs="*", type=Path, metavar="TOML", help="files to write")
-    args = parser.parse_args(argv)
-    try:
-        rows = select_fit_rows(load_measured())
-        file_name = f"{DEFAULT_HARDWARE}.toml"
-        bundled = resources.files("hwmodel").joinpath("specs", file_name)
-        calibration = build_calibration(load_without_fit(file_name, bundled), rows, args.date)
-        write_calibration(calibration, args.paths)
-    except AutotuneError as error:
-        sys.stderr.write(f"calibrate: {error}\n")
-        return error.exit_code
-    sys.stdout.write(_format_report(calibration))
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+        chip = load_without_fit(str(path), calibration.model) if path.exists() else spec
+        calibrations = {**chip.calibrations, calibration.model: calibration}
+        try:
+            write_hardware(replace(chip, calibrations=calibrations), path)
+        except OSError as error:
+            raise InputError(
+                f"{path}: cannot be written ({error.strerror}); name another file"
+            ) from None

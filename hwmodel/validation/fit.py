@@ -1,143 +1,158 @@
-"""Fit the pipeline model's constants to measured kernels, and judge the fit on rows it never saw.
+"""Fit a model's constants to measured kernels, and judge the fit on rows it never saw.
 
-The fit minimises the squares of log(predicted / measured). Cross-validation deals the (k, n)
-groups out to folds, so that a row is always predicted by a fit that saw no row with its weights;
-it is repeated with other deals. Rows of the locked quarter are refused.
+What is fitted is a `ModelFit`: its parameters and how it predicts rows. The fit minimises a loss
+of log(predicted / measured), with a log-normal prior on parameters that have one. Cross-validation
+deals the (k, n) groups out to folds, so that a row is always predicted by a fit that saw no row
+with its weights; it is repeated with other deals. Rows of the locked quarter are refused.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from multiprocessing import get_context
+from typing import Literal, TypeVar, TypeVarTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import least_squares
 
-from hwmodel.cost.constants import CONSTANT_NAMES, PipelineConstants
-from hwmodel.cost.pipeline import estimate_group
-from hwmodel.cost.terms import ProblemTerms, chip_rates, problem_terms
 from hwmodel.errors import InputError
-from hwmodel.plan import L0cOutput, Template
-from hwmodel.plan_batch import PlanBatch
-from hwmodel.problem import GemmProblem
 from hwmodel.spec import HardwareSpec
 from hwmodel.validation.measured import MeasuredRow
 
 FOLDS = 5
 """Folds of the cross-validation: about six of the 31 groups that are not locked in each."""
 
-REPEATS = 5
-"""Deals of the groups to folds."""
-
 SEED = 20261130
-"""Seed of the deals: any fixed number does."""
+"""Seed of the deals and of the bootstrap: any fixed number does."""
 
 CONSTANT_DIGITS = 4
 """Decimals of a constant: finer than its uncertainty, coarser than a computer's rounding."""
 
-RATIO_BOUNDS = (0.5, 2.0)
-"""A figure of the spec that is off by more than this is no matter for a correction."""
+Arguments = TypeVarTuple("Arguments")
+Result = TypeVar("Result")
 
-LINE_WASTE_BOUNDS = (0.0, 1.0)
-"""Of the wasted part of the lines at least none and at most all is paid for."""
-
-OVERLAP_LOSS_BOUNDS = (0.0, 0.3)
-"""Above a third, less bandwidth could be faster."""
-
-STEP_RATIO = 1e-3
-"""Relative step of the derivatives: the model has kinks, so not an infinitesimal one."""
-
-ProblemKind = tuple[Template, L0cOutput, GemmProblem]
+Predictor = Callable[[Mapping[str, float]], NDArray[np.float64]]
+"""From the constants by name to the predicted times of some rows, microseconds."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _RowGroup:
-    """Rows that one closed form evaluates at once."""
+class Parameter:
+    """A constant to fit.
 
-    template: Template
-    output: L0cOutput
-    problem: GemmProblem
-    positions: NDArray[np.intp]
-    terms: ProblemTerms
-    plans: PlanBatch
+    Attributes:
+        name: of the constant, with its unit as suffix.
+        start: where the fit starts: its value when nothing is known from measured kernels. It is
+            also the centre of the prior.
+        low: least value.
+        high: greatest value.
+        sigma: width of the log-normal prior; None: the data alone decide.
+        scale: size of a step that matters, for the solver.
+    """
 
-
-class RowPredictor:
-    """Predicts all rows for any constants; what does not depend on the constants is kept."""
-
-    def __init__(self, spec: HardwareSpec, rows: Sequence[MeasuredRow]) -> None:
-        """Group the rows by kernel and by everything of the problem but its lengths."""
-        self._spec = spec
-        self._size = len(rows)
-        kinds: dict[ProblemKind, list[int]] = {}
-        for position, row in enumerate(rows):
-            kind = (row.plan.template, row.plan.l0c_output, replace(row.problem, m=1, k=1, n=1))
-            kinds.setdefault(kind, []).append(position)
-        self._groups = tuple(
-            _RowGroup(
-                template=template,
-                output=output,
-                problem=problem,
-                positions=np.array(positions),
-                terms=problem_terms([rows[position].problem for position in positions]),
-                plans=PlanBatch.from_plans([rows[position].plan for position in positions]),
-            )
-            for (template, output, problem), positions in kinds.items()
-        )
-
-    def predict_us(self, constants: PipelineConstants) -> NDArray[np.float64]:
-        """Predicted times in the order of the rows, microseconds."""
-        times = np.empty(self._size)
-        for group in self._groups:
-            chip = chip_rates(group.problem, self._spec, constants)
-            costs = estimate_group(
-                group.terms, chip, group.problem, group.template, group.output, group.plans
-            )
-            times[group.positions] = costs.total * (1 / chip.clock_mhz)
-        return times
+    name: str
+    start: float
+    low: float
+    high: float
+    sigma: float | None = None
+    scale: float = 1.0
 
 
-def fit_constants(spec: HardwareSpec, rows: Sequence[MeasuredRow]) -> PipelineConstants:
-    """The constants that fit the rows best.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelFit:
+    """How a model is fitted.
+
+    Attributes:
+        model: name of the evaluator.
+        list_parameters: its parameters on a chip.
+        build_predictor: predicts rows on a chip for any constants.
+        loss: `linear` for least squares; `soft_l1` when rows that it cannot explain must not pull.
+        loss_scale: error (a log ratio) above which `soft_l1` grows linearly.
+        prior_error: error of a prediction that weighs as much as a parameter one sigma off.
+        step_ratio: relative step of the derivatives: a model has kinks, so not infinitesimal.
+        repeats: deals of the groups to folds in the cross-validation.
+        most_steps: of the solver; None: until it has converged.
+        held: names of parameters that are not fitted but stay at their start.
+    """
+
+    model: str
+    list_parameters: Callable[[HardwareSpec], tuple[Parameter, ...]]
+    build_predictor: Callable[[HardwareSpec, Sequence[MeasuredRow]], Predictor]
+    loss: Literal["linear", "soft_l1"] = "linear"
+    loss_scale: float = 1.0
+    prior_error: float = 0.0
+    step_ratio: float
+    repeats: int
+    most_steps: int | None = None
+    held: tuple[str, ...] = ()
+
+    def free_parameters(self, spec: HardwareSpec) -> tuple[Parameter, ...]:
+        """The parameters that are fitted."""
+        return tuple(one for one in self.list_parameters(spec) if one.name not in self.held)
+
+    def held_constants(self, spec: HardwareSpec) -> dict[str, float]:
+        """The constants that are not fitted, at their starts."""
+        return {one.name: one.start for one in self.list_parameters(spec) if one.name in self.held}
+
+
+def fit_constants(
+    fit: ModelFit,
+    spec: HardwareSpec,
+    rows: Sequence[MeasuredRow],
+    *,
+    start: Mapping[str, float] | None = None,
+) -> dict[str, float]:
+    """The constants that fit the rows best, those that are held among them.
+
+    Args:
+        fit: the model.
+        spec: the chip that the rows were measured on.
+        rows: the rows; one that is given twice counts twice.
+        start: where to start from, instead of the parameters' own starts.
 
     Raises:
         InputError: a row is locked, or there are fewer rows than constants.
     """
+    parameters = fit.free_parameters(spec)
     if any(row.locked for row in rows):
         raise InputError("a locked row is among those to fit; leave the locked quarter out")
-    if len(rows) < len(CONSTANT_NAMES):
+    if len(rows) < len(parameters):
         raise InputError(
-            f"{len(rows)} rows cannot fit {len(CONSTANT_NAMES)} constants; give more rows"
+            f"{len(rows)} rows cannot fit {len(parameters)} constants; give more rows"
         )
-    predictor = RowPredictor(spec, rows)
+    held = fit.held_constants(spec)
+    names = [one.name for one in parameters]
+    low, high, scale, centre = (
+        np.array([getattr(one, key) for one in parameters])
+        for key in ("low", "high", "scale", "start")
+    )
+    # A parameter without a prior is as one whose prior is infinitely wide.
+    sigma = np.array([np.inf if one.sigma is None else one.sigma for one in parameters])
+    predict = fit.build_predictor(spec, rows)
     log_measured = np.log([row.duration_us for row in rows])
 
+    def name_values(values: NDArray[np.float64]) -> dict[str, float]:
+        return held | {name: float(value) for name, value in zip(names, values, strict=True)}
+
     def residuals(values: NDArray[np.float64]) -> NDArray[np.float64]:
-        predicted = predictor.predict_us(PipelineConstants(**_named(values)))
-        difference: NDArray[np.float64] = np.log(predicted) - log_measured
-        return difference
+        errors = np.log(predict(name_values(values))) - log_measured
+        if fit.prior_error == 0:
+            return errors
+        return np.concatenate([errors, fit.prior_error * np.log(values / centre) / sigma])
 
-    low, high = _bounds(spec)
-    start = np.clip(np.ones_like(low), low + STEP_RATIO, high - STEP_RATIO)
-    steps = np.full_like(start, STEP_RATIO)
-    solution = least_squares(residuals, start, bounds=(low, high), diff_step=steps)
-    return PipelineConstants(**_named(np.round(solution.x, CONSTANT_DIGITS)))
-
-
-def _named(values: NDArray[np.float64]) -> dict[str, float]:
-    """Constants by name."""
-    return {name: float(value) for name, value in zip(CONSTANT_NAMES, values, strict=True)}
-
-
-def _bounds(spec: HardwareSpec) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Least and greatest value of each constant."""
-    bounds = dict.fromkeys(CONSTANT_NAMES, RATIO_BOUNDS)
-    bounds["line_waste_ratio"] = LINE_WASTE_BOUNDS
-    bounds["overlap_loss_ratio"] = OVERLAP_LOSS_BOUNDS
-    # The cube cannot do more than its peak.
-    peak = 1 / spec.compute.cube_efficiency_ratio
-    bounds["cube_efficiency_ratio"] = (RATIO_BOUNDS[0], peak + STEP_RATIO)
-    pairs = np.array([bounds[name] for name in CONSTANT_NAMES])
-    return pairs[:, 0], pairs[:, 1]
+    begin = centre if start is None else np.array([start[name] for name in names])
+    margin = fit.step_ratio * scale
+    solution = least_squares(
+        residuals,
+        np.clip(begin, low + margin, high - margin),
+        bounds=(low, high),
+        diff_step=np.full_like(begin, fit.step_ratio),
+        x_scale=scale,
+        loss=fit.loss,
+        f_scale=fit.loss_scale,
+        max_nfev=fit.most_steps,
+    )
+    return name_values(np.round(solution.x, CONSTANT_DIGITS))
 
 
 def split_groups(
@@ -155,23 +170,104 @@ def split_groups(
 
 
 def cross_validate(
+    fit: ModelFit,
     spec: HardwareSpec,
     rows: Sequence[MeasuredRow],
     *,
     folds: int = FOLDS,
-    repeats: int = REPEATS,
+    repeats: int | None = None,
     seed: int = SEED,
+    jobs: int = 1,
 ) -> NDArray[np.float64]:
     """Predictions of every row by fits that saw no row of its group.
+
+    Args:
+        fit: the model.
+        spec: the chip.
+        rows: the rows.
+        folds: parts that the groups are dealt out to.
+        repeats: deals; by default the model's own number.
+        seed: of the first deal.
+        jobs: processes; the result does not depend on it.
 
     Returns:
         Microseconds, shape (repeats, len(rows)): one prediction for each deal of the groups.
     """
-    predictor = RowPredictor(spec, rows)
+    repeats = fit.repeats if repeats is None else repeats
+    deals = [
+        (repeat, held_out)
+        for repeat in range(repeats)
+        for held_out in split_groups(rows, folds, seed + repeat)
+    ]
     predicted = np.empty((repeats, len(rows)))
-    for repeat in range(repeats):
-        for held_out in split_groups(rows, folds, seed + repeat):
-            seen = sorted(set(range(len(rows))) - set(held_out.tolist()))
-            constants = fit_constants(spec, [rows[position] for position in seen])
-            predicted[repeat, held_out] = predictor.predict_us(constants)[held_out]
+    parts = _run_all(_predict_fold, [(fit, spec, rows, held_out) for _, held_out in deals], jobs)
+    for (repeat, held_out), part in zip(deals, parts, strict=True):
+        predicted[repeat, held_out] = part
     return predicted
+
+
+def _predict_fold(
+    fit: ModelFit, spec: HardwareSpec, rows: Sequence[MeasuredRow], held_out: NDArray[np.intp]
+) -> NDArray[np.float64]:
+    """Predictions of the rows held out by a fit of the others."""
+    seen = sorted(set(range(len(rows))) - set(held_out.tolist()))
+    constants = fit_constants(fit, spec, [rows[position] for position in seen])
+    return fit.build_predictor(spec, [rows[position] for position in held_out])(constants)
+
+
+def bootstrap_constants(
+    fit: ModelFit,
+    spec: HardwareSpec,
+    rows: Sequence[MeasuredRow],
+    fitted: Mapping[str, float],
+    *,
+    draws: int,
+    seed: int = SEED,
+    jobs: int = 1,
+) -> tuple[dict[str, float], ...]:
+    """How the fitted constants scatter: fits of groups drawn with replacement.
+
+    Whole (k, n) groups are drawn, as their rows err together. Each fit starts from `fitted`.
+
+    Args:
+        fit: the model.
+        spec: the chip.
+        rows: the rows that were fitted.
+        fitted: the constants of all rows.
+        draws: number of fits.
+        seed: of the draws.
+        jobs: processes; the result does not depend on it.
+    """
+    members: dict[tuple[int, int], list[MeasuredRow]] = {}
+    for row in rows:
+        members.setdefault(row.group, []).append(row)
+    groups = sorted(members)
+    generator = np.random.default_rng(seed)
+    samples = [
+        [row for place in drawn for row in members[groups[place]]]
+        for drawn in generator.integers(len(groups), size=(draws, len(groups)))
+    ]
+    cases = [(fit, spec, sample, fitted) for sample in samples]
+    return tuple(_run_all(_fit_sample, cases, jobs))
+
+
+def _fit_sample(
+    fit: ModelFit,
+    spec: HardwareSpec,
+    rows: Sequence[MeasuredRow],
+    fitted: Mapping[str, float],
+) -> dict[str, float]:
+    """One fit of a bootstrap."""
+    return fit_constants(fit, spec, rows, start=fitted)
+
+
+def _run_all(
+    function: Callable[[*Arguments], Result], cases: Sequence[tuple[*Arguments]], jobs: int
+) -> list[Result]:
+    """The function's results for all cases, in their order, from `jobs` processes."""
+    if jobs == 1:
+        return [function(*case) for case in cases]
+    # Fresh processes: a copy of one that runs threads may hang.
+    with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
+        futures = [pool.submit(function, *case) for case in cases]
+        return [future.result() for future in futures]

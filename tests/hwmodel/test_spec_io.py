@@ -1,6 +1,7 @@
 import copy
 import math
 import pickle
+import re
 import tomllib
 from collections.abc import Callable
 from dataclasses import asdict, replace
@@ -46,6 +47,17 @@ CALIBRATION = Calibration(
     rows=81,
     constants=asdict(PipelineConstants(l2_ratio=1 / 3, overlap_loss_ratio=-0.0)),
     errors={"all": ClassError(n=81, median_ape=0.021, p90_ape=0.12)},
+)
+
+
+EMULATOR_CALIBRATION = replace(
+    CALIBRATION,
+    model="emulator",
+    constants={"launch_us": 2.0, "tile_cycles": 100.0},
+    draws=(
+        {"launch_us": 1.9, "tile_cycles": 90.0},
+        {"launch_us": 2.1, "tile_cycles": 110.0},
+    ),
 )
 
 
@@ -511,3 +523,43 @@ class TestSpec:
         require_dav_3510(older, True)
         with pytest.raises(InputError, match=r"NpuArch DAV_2201.*give --as-950"):
             require_dav_3510(older, as_950=False)
+
+
+class TestDraws:
+    """The bootstrap distribution of a calibration."""
+
+    def document(self) -> dict[str, Any]:
+        return build_document(replace_calibrations({"emulator": EMULATOR_CALIBRATION}))
+
+    def test_they_come_back_jointly(self, tmp_path: Path) -> None:
+        spec = replace_calibrations({"emulator": EMULATOR_CALIBRATION})
+        write_hardware(spec, tmp_path / "chip.toml")
+        assert load_hardware(str(tmp_path / "chip.toml")) == spec
+
+    def test_without_them_there_is_no_table(self) -> None:
+        assert "draws" not in default_document()["calibration"]["pipeline"]
+
+    @pytest.mark.parametrize(
+        ("draws", "message"),
+        [
+            ([], "draws: is an array of 0, expected a table"),
+            ({"launch_us": [1.0]}, "draws.tile_cycles: is missing"),
+            ({"launch_us": [1.0], "tile_cycles": []}, "draws.tile_cycles: is an array of 0"),
+            ({"launch_us": [1.0], "tile_cycles": 3}, "draws.tile_cycles: is the number 3"),
+            ({"launch_us": [1.0], "tile_cycles": [1.0, 2.0]}, "has 2 values, launch_us has 1"),
+            ({"launch_us": ["x"], "tile_cycles": [1.0]}, "draws.launch_us: is the text 'x'"),
+            ({"launch_us": [-1.0], "tile_cycles": [1.0]}, "draws.launch_us: is -1.0"),
+            ({"launch_us": [1.0], "tile_cycles": [1.0], "x": [1.0]}, "draws.x: is not an entry"),
+        ],
+    )
+    def test_what_is_wrong_is_named(self, draws: object, message: str) -> None:
+        document = self.document()
+        document["calibration"]["emulator"]["draws"] = draws
+        with pytest.raises(HardwareSpecError, match=re.escape(message)):
+            parse_document(document, "chip.toml")
+
+    def test_constants_of_the_emulator_are_checked(self) -> None:
+        document = self.document()
+        document["calibration"]["emulator"]["constants"]["tile_cycles"] = -1
+        with pytest.raises(HardwareSpecError, match=r"constants\.tile_cycles: is -1\.0, must be"):
+            parse_document(document, "chip.toml")

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from baseline.decision import decide
-from hwmodel.cost.evaluators import EVALUATOR_NAMES
+from hwmodel.cost.evaluators import EVALUATOR_NAMES, SLOW_EVALUATORS
 from hwmodel.cost.roofline import compute_roofline_us
 from hwmodel.dtypes import DType, OpImplMode
 from hwmodel.errors import InputError, RejectedError
@@ -334,6 +334,7 @@ def test_a_rejected_problem_is_the_callers_row() -> None:
         (SearchOptions(strategy="luck"), "use one of exhaustive, random, tpe"),
         (SearchOptions(trials=0), "trials = 0: must be at least 1"),
         (SearchOptions(evaluator="oracle"), "oracle"),
+        (SearchOptions(evaluator="emulator"), "too slow.*--strategy random or tpe"),
     ],
 )
 def test_impossible_options_are_refused(options: SearchOptions, message: str) -> None:
@@ -341,12 +342,21 @@ def test_impossible_options_are_refused(options: SearchOptions, message: str) ->
         search_shape(PROBLEM, SPEC, options, MemoryJournal())
 
 
-@pytest.mark.parametrize("evaluator", EVALUATOR_NAMES)
+@pytest.mark.parametrize("evaluator", sorted(set(EVALUATOR_NAMES) - SLOW_EVALUATORS))
 def test_the_real_evaluators_serve(evaluator: str) -> None:
     outcome = search_shape(PROBLEM, SPEC, replace(QUICK, evaluator=evaluator), MemoryJournal())
     assert outcome.gap_ratio >= 0
     assert outcome.certificate is not None
     assert outcome.certificate.evaluator == evaluator
+
+
+@pytest.mark.parametrize("evaluator", sorted(SLOW_EVALUATORS))
+def test_slow_evaluators_serve_sampling_strategies(evaluator: str) -> None:
+    options = replace(QUICK, evaluator=evaluator, strategy="random", trials=5)
+    outcome = search_shape(PROBLEM, SPEC, options, MemoryJournal())
+    assert outcome.gap_ratio >= 0
+    assert outcome.evaluations == 5
+    assert outcome.certificate is None
 
 
 def test_seeds_depend_on_run_and_problem() -> None:

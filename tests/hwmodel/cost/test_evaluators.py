@@ -21,8 +21,8 @@ def test_every_name_gives_its_evaluator(name: str) -> None:
 
 
 def test_an_unknown_name_is_an_input_error() -> None:
-    with pytest.raises(InputError, match=r"emulator.*formula, pipeline"):
-        select_evaluator("emulator")
+    with pytest.raises(InputError, match=r"oracle.*formula, pipeline, emulator"):
+        select_evaluator("oracle")
 
 
 def test_at_most_seven_constants() -> None:

@@ -1,15 +1,27 @@
 """The calibration in the hardware files is the one that the data give."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from hwmodel.cost.constants import CONSTANT_NAMES
+from hwmodel.errors import HardwareSpecError, InputError
 from hwmodel.spec import Calibration
 from hwmodel.spec_io import format_hardware, hardware_names, load_hardware
-from hwmodel.validation import calibrate
-from hwmodel.validation.calibrate import ALL_CLASSES, build_calibration, select_fit_rows
+from hwmodel.validation.calibrate import (
+    ALL_CLASSES,
+    ablate,
+    build_calibration,
+    load_without_fit,
+    pool_errors,
+    select_fit_rows,
+    write_calibration,
+)
 from hwmodel.validation.classes import ErrorClass
+from hwmodel.validation.fit import cross_validate
 from hwmodel.validation.measured import compute_rows_digest, load_measured
+from hwmodel.validation.pipeline_fit import PIPELINE_FIT
 
 SPEC = load_hardware("ascend950pr-9589")
 RECORDED = SPEC.calibrations["pipeline"]
@@ -20,7 +32,8 @@ CROSS_VALIDATED_TARGET = 0.03
 
 @pytest.fixture(scope="module")
 def rebuilt() -> Calibration:
-    return build_calibration(SPEC, select_fit_rows(load_measured()), RECORDED.date)
+    rows = select_fit_rows(load_measured())
+    return build_calibration(PIPELINE_FIT, SPEC, rows, RECORDED.date).calibration
 
 
 def test_recorded_constants_are_those_of_the_data(rebuilt: Calibration) -> None:
@@ -60,54 +73,59 @@ def test_relatives_take_the_constants_over(name: str) -> None:
         assert not spec.calibrations
 
 
-def test_command_writes_files_and_prints_errors(
-    tmp_path: Path,
-    rebuilt: Calibration,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    monkeypatch.setattr(calibrate, "build_calibration", lambda *_: rebuilt)
-    path = tmp_path / "chip.toml"
+def test_files_take_the_calibration(tmp_path: Path, rebuilt: Calibration) -> None:
+    path, new = tmp_path / "chip.toml", tmp_path / "new.toml"
     path.write_text(format_hardware(load_hardware("ascend910b1")), encoding="utf-8")
-    assert calibrate.main(["--date", "2026-11-30", str(path)]) == 0
-    assert load_hardware(str(path)).calibrations["pipeline"] == rebuilt
-    output = capsys.readouterr().out
-    assert "barrier_ratio" in output
-    assert "compute_bound" in output
+    write_calibration(rebuilt, SPEC, [path, new])
+    assert load_hardware(str(path)).calibrations == {"pipeline": rebuilt}
+    assert load_hardware(str(new)) == replace(
+        SPEC, calibrations={**SPEC.calibrations, "pipeline": rebuilt}
+    )
 
 
-def test_command_replaces_a_fit_of_other_constants(
-    tmp_path: Path, rebuilt: Calibration, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(calibrate, "build_calibration", lambda *_: rebuilt)
+def test_a_fit_of_other_constants_is_replaced(tmp_path: Path, rebuilt: Calibration) -> None:
     path = tmp_path / "chip.toml"
-    text = format_hardware(SPEC).replace("l2_ratio", "of_another_model_ratio")
+    text = format_hardware(SPEC).replace("\nl2_ratio", "\nof_another_model_ratio")
     path.write_text(text, encoding="utf-8")
-    assert calibrate.main(["--date", "2026-11-30", str(path)]) == 0
+    write_calibration(rebuilt, SPEC, [path])
     assert load_hardware(str(path)).calibrations["pipeline"] == rebuilt
 
 
 @pytest.mark.parametrize("content", [b"[", b"\xff"])
-def test_command_names_a_file_that_is_no_toml(
-    tmp_path: Path,
-    content: bytes,
-    rebuilt: Calibration,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+def test_a_file_that_is_no_toml_is_named(
+    tmp_path: Path, content: bytes, rebuilt: Calibration
 ) -> None:
-    monkeypatch.setattr(calibrate, "build_calibration", lambda *_: rebuilt)
     path = tmp_path / "chip.toml"
     path.write_bytes(content)
-    assert calibrate.main(["--date", "2026-11-30", str(path)]) == 2
-    assert f"{path}: is no TOML file" in capsys.readouterr().err
+    with pytest.raises(HardwareSpecError, match=r"chip\.toml: is no TOML file"):
+        write_calibration(rebuilt, SPEC, [path])
 
 
-def test_command_names_a_file_that_is_no_spec(
-    tmp_path: Path,
-    rebuilt: Calibration,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    monkeypatch.setattr(calibrate, "build_calibration", lambda *_: rebuilt)
-    assert calibrate.main(["--date", "2026-11-30", str(tmp_path / "none.toml")]) == 2
-    assert "no such file" in capsys.readouterr().err
+def test_a_file_that_cannot_be_written_is_named(tmp_path: Path, rebuilt: Calibration) -> None:
+    with pytest.raises(InputError, match="cannot be written"):
+        write_calibration(rebuilt, SPEC, [tmp_path / "none" / "chip.toml"])
+
+
+def test_a_missing_chip_is_named(tmp_path: Path) -> None:
+    with pytest.raises(HardwareSpecError, match="no such file"):
+        load_without_fit(str(tmp_path / "none.toml"), "pipeline")
+
+
+def test_a_platform_file_serves(tmp_path: Path) -> None:
+    ini = Path(__file__).parents[1] / "platform_files" / "Ascend950PR_9589.ini"
+    spec = load_without_fit(str(ini), "pipeline")
+    assert "pipeline" not in spec.calibrations
+    assert spec.cores == SPEC.cores
+
+
+def test_ablation_holds_one_constant_at_a_time() -> None:
+    names = ("hbm_read_ratio", "line_waste_ratio")
+    others = tuple(name for name in CONSTANT_NAMES if name not in names)
+    fit = replace(PIPELINE_FIT, held=others, repeats=1)
+    rows = select_fit_rows(load_measured())
+    held = ablate(fit, SPEC, rows)
+    assert tuple(held) == names
+    without_waste = replace(fit, held=(*others, "line_waste_ratio"))
+    expected = pool_errors(rows, cross_validate(without_waste, SPEC, rows))
+    assert held["line_waste_ratio"] == expected
+    assert expected.median_ape <= expected.p90_ape <= expected.max_ape

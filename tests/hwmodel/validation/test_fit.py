@@ -1,6 +1,6 @@
 """The fit and its cross-validation: splits, the locked quarter, recovery of known constants."""
 
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 import numpy as np
 import pytest
@@ -11,8 +11,15 @@ from hwmodel.errors import InputError
 from hwmodel.plan_batch import PlanBatch
 from hwmodel.spec_io import load_hardware
 from hwmodel.validation.calibrate import select_fit_rows
-from hwmodel.validation.fit import FOLDS, RowPredictor, cross_validate, fit_constants, split_groups
+from hwmodel.validation.fit import (
+    FOLDS,
+    bootstrap_constants,
+    cross_validate,
+    fit_constants,
+    split_groups,
+)
 from hwmodel.validation.measured import load_measured
+from hwmodel.validation.pipeline_fit import PIPELINE_FIT, PipelinePredictor
 
 SPEC = load_hardware("ascend950pr-9589")
 ROWS = select_fit_rows(load_measured())
@@ -22,12 +29,12 @@ def test_no_locked_row_is_fitted() -> None:
     assert len(ROWS) == 68
     assert not any(row.locked for row in ROWS)
     with pytest.raises(InputError, match="locked"):
-        fit_constants(SPEC, load_measured())
+        fit_constants(PIPELINE_FIT, SPEC, load_measured())
 
 
 def test_too_few_rows_are_an_error() -> None:
     with pytest.raises(InputError, match="3 rows cannot fit"):
-        fit_constants(SPEC, ROWS[:3])
+        fit_constants(PIPELINE_FIT, SPEC, ROWS[:3])
 
 
 @pytest.mark.parametrize("seed", [0, 1, 2])
@@ -46,7 +53,7 @@ def test_seeds_deal_differently() -> None:
 
 def test_predictor_and_evaluator_agree() -> None:
     constants = PipelineConstants(hbm_read_ratio=1.1, l2_ratio=0.9)
-    together = RowPredictor(SPEC, ROWS).predict_us(constants)
+    together = PipelinePredictor(SPEC, ROWS)(asdict(constants))
     evaluator = PipelineEvaluator(constants)
     one_by_one = [
         evaluator.estimate_us(row.problem, SPEC, PlanBatch.from_plans((row.plan,)))[0]
@@ -65,15 +72,60 @@ def test_known_constants_are_recovered() -> None:
         line_waste_ratio=0.6,
         overlap_loss_ratio=0.05,
     )
-    times = RowPredictor(SPEC, ROWS).predict_us(truth)
+    times = PipelinePredictor(SPEC, ROWS)(asdict(truth))
     rows = [replace(row, duration_us=float(time)) for row, time in zip(ROWS, times, strict=True)]
-    fitted = fit_constants(SPEC, rows)
+    fitted = fit_constants(PIPELINE_FIT, SPEC, rows)
     for name in CONSTANT_NAMES:
-        assert getattr(fitted, name) == pytest.approx(getattr(truth, name), abs=0.02)
+        assert fitted[name] == pytest.approx(getattr(truth, name), abs=0.02)
 
 
 def test_cross_validation_is_reproducible() -> None:
-    first, second = (cross_validate(SPEC, ROWS, folds=2, repeats=1, seed=3) for _ in range(2))
+    first, second = (
+        cross_validate(PIPELINE_FIT, SPEC, ROWS, folds=2, repeats=1, seed=3) for _ in range(2)
+    )
     assert first.shape == (1, len(ROWS))
     assert np.array_equal(first, second)
-    assert not np.array_equal(first, cross_validate(SPEC, ROWS, folds=2, repeats=1, seed=4))
+    assert not np.array_equal(
+        first, cross_validate(PIPELINE_FIT, SPEC, ROWS, folds=2, repeats=1, seed=4)
+    )
+
+
+def test_a_held_constant_stays_at_its_start() -> None:
+    fit = replace(PIPELINE_FIT, held=("hbm_read_ratio",))
+    constants = fit_constants(fit, SPEC, ROWS)
+    assert set(constants) == set(CONSTANT_NAMES)
+    assert constants["hbm_read_ratio"] == 1.0
+    assert constants["l2_ratio"] != 1.0
+
+
+def test_a_strong_prior_keeps_a_constant_near_its_centre() -> None:
+    def bound(error: float) -> float:
+        parameters = tuple(
+            replace(one, sigma=0.1 if one.name == "mte2_port_ratio" else None)
+            for one in PIPELINE_FIT.list_parameters(SPEC)
+        )
+        fit = replace(PIPELINE_FIT, list_parameters=lambda _: parameters, prior_error=error)
+        return fit_constants(fit, SPEC, ROWS)["mte2_port_ratio"]
+
+    free, weak, strong = bound(0.0), bound(0.03), bound(10.0)
+    assert free < weak < strong
+    assert strong == pytest.approx(1.0, abs=0.01)
+
+
+def test_the_bootstrap_scatters_about_the_fit() -> None:
+    fitted = fit_constants(PIPELINE_FIT, SPEC, ROWS)
+    first, second = (
+        bootstrap_constants(PIPELINE_FIT, SPEC, ROWS, fitted, draws=2, seed=1) for _ in range(2)
+    )
+    assert first == second
+    assert len(first) == 2
+    ports = [draw["hbm_read_ratio"] for draw in first]
+    assert min(ports) < max(ports)
+    assert ports == pytest.approx([fitted["hbm_read_ratio"]] * 2, abs=0.05)
+
+
+def test_processes_change_nothing() -> None:
+    one, two = (
+        cross_validate(PIPELINE_FIT, SPEC, ROWS, folds=2, repeats=1, jobs=jobs) for jobs in (1, 2)
+    )
+    assert np.array_equal(one, two)
