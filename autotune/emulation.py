@@ -2,13 +2,14 @@
 
 from dataclasses import dataclass
 
+from hwmodel.emulator import engine, vector_engine
 from hwmodel.emulator.constants import TICKS_PER_CYCLE, EmulatorConstants
-from hwmodel.emulator.engine import EventLog, emulate, emulate_with_log
+from hwmodel.emulator.engine import EventLog
 from hwmodel.emulator.result import EmulationResult
 from hwmodel.emulator.spec_constants import constants_from_spec
 from hwmodel.errors import InputError
 from hwmodel.integers import ceil_div
-from hwmodel.plan import KernelPlan
+from hwmodel.plan import CUBE_TEMPLATES, KernelPlan
 from hwmodel.problem import GemmProblem
 from hwmodel.spec import HardwareSpec
 
@@ -29,7 +30,7 @@ class Emulation:
         plan: the plan.
         constants: the chip's figures as the emulator takes them.
         result: the result.
-        log: the log; None when it would have more than `MAX_LOG_ROWS` rows.
+        log: the log; None when it would have more than `MAX_LOG_ROWS` rows, and of vector kernels.
     """
 
     problem: GemmProblem
@@ -43,6 +44,13 @@ class Emulation:
     def duration_us(self) -> float:
         """The emulated time."""
         return self.spec.cycles_to_us(self.result.makespan_ticks / TICKS_PER_CYCLE)
+
+    @property
+    def why_no_log(self) -> str:
+        """In a few words, where there is no log."""
+        if self.plan.template in CUBE_TEMPLATES:
+            return f"the kernel has more than the {MAX_LOG_ROWS} steps that are logged"
+        return "kernels of the vector cores are not logged"
 
 
 def estimate_events(problem: GemmProblem, plan: KernelPlan) -> int:
@@ -58,6 +66,12 @@ def estimate_log_rows(problem: GemmProblem, plan: KernelPlan) -> int:
     return estimate_events(problem, plan) + 2 * l0_steps
 
 
+def needs_compiling(plan: KernelPlan) -> bool:
+    """Whether emulating the plan will first take the time to compile the engine."""
+    is_cube = plan.template in CUBE_TEMPLATES
+    return engine.needs_compiling() if is_cube else vector_engine.needs_compiling()
+
+
 def run_emulation(problem: GemmProblem, spec: HardwareSpec, plan: KernelPlan) -> Emulation:
     """Emulate the kernel.
 
@@ -65,16 +79,20 @@ def run_emulation(problem: GemmProblem, spec: HardwareSpec, plan: KernelPlan) ->
         InputError: the plan is none that the emulator takes, or has more than `MAX_EVENTS` events.
     """
     constants = constants_from_spec(spec)
-    events = estimate_events(problem, plan)
-    if events > MAX_EVENTS:
-        raise InputError(
-            f"{problem.label()}: about {events} loads and stores are more than the {MAX_EVENTS} "
-            "that are emulated; give a smaller problem or a larger tile"
-        )
-    if estimate_log_rows(problem, plan) > MAX_LOG_ROWS:
-        result, log = emulate(problem, plan, constants), None
+    log: EventLog | None = None
+    if plan.template not in CUBE_TEMPLATES:
+        result = vector_engine.emulate_vector(problem, plan, constants)
     else:
-        result, log = emulate_with_log(problem, plan, constants)
+        events = estimate_events(problem, plan)
+        if events > MAX_EVENTS:
+            raise InputError(
+                f"{problem.label()}: about {events} loads and stores are more than the "
+                f"{MAX_EVENTS} that are emulated; give a smaller problem or a larger tile"
+            )
+        if estimate_log_rows(problem, plan) > MAX_LOG_ROWS:
+            result = engine.emulate(problem, plan, constants)
+        else:
+            result, log = engine.emulate_with_log(problem, plan, constants)
     return Emulation(
         problem=problem, spec=spec, plan=plan, constants=constants, result=result, log=log
     )

@@ -31,7 +31,7 @@ def build_document(kernel: Kernel, emulation: Emulation) -> dict[str, object]:
         "is_baseline": kernel.is_baseline,
         "warnings": list(kernel.warnings),
         "summary": _summary(emulation),
-        "bound": find_bound(emulation.result, emulation.constants).value,
+        "bound": find_bound(emulation.result, emulation.plan, emulation.constants).value,
         "memory": _memory(emulation),
         "busiest_core": find_busiest_core(emulation.result),
         "pipes": _describe_pipes(emulation),
@@ -40,10 +40,12 @@ def build_document(kernel: Kernel, emulation: Emulation) -> dict[str, object]:
 
 def _summary(emulation: Emulation) -> dict[str, float]:
     """Msprof's columns."""
-    summary = compute_summary(emulation.result, emulation.spec, emulation.constants)
+    summary = compute_summary(
+        emulation.result, emulation.plan, emulation.spec, emulation.constants
+    )
     return {
         name: round(value, _DIGITS) if name.endswith(("_us", "_percent")) else round(value, 6)
-        for name, value in asdict(summary).items()
+        for name, value in summary.items()
     }
 
 
@@ -65,12 +67,13 @@ def _compute_pipes(
 ) -> tuple[Mapping[Pipe, PipeActivity], Mapping[Pipe, PipeActivity]] | None:
     """Pipes of the busiest core and of the mean one."""
     result, log, constants = emulation.result, emulation.log, emulation.constants
+    plan = emulation.plan
     if log is None:
         return None
     core = find_busiest_core(result)
     return (
-        compute_activities(result, log, constants, core),
-        compute_mean_activities(result, log, constants),
+        compute_activities(result, log, plan, constants, core),
+        compute_mean_activities(result, log, plan, constants),
     )
 
 
@@ -102,12 +105,12 @@ def format_emulation(kernel: Kernel, emulation: Emulation) -> str:
     whose = "the operator's plan" if kernel.is_baseline else "a plan of your own"
     lines = [f"{kernel.problem.label()} on {kernel.spec.name}, {whose}", ""]
     lines += _format_values("kernel (as msprof names it)", _summary(emulation))
-    bound = find_bound(emulation.result, emulation.constants)
+    bound = find_bound(emulation.result, emulation.plan, emulation.constants)
     lines += [f"{_INDENT}{'bound':<{_LABEL_WIDTH}}{bound}", ""]
     lines += _format_values("memory", _memory(emulation))
     pipes = _compute_pipes(emulation)
     if pipes is None:
-        return "\n".join([*lines, "", "pipes: left out, the kernel is too long for a log"])
+        return "\n".join([*lines, "", f"pipes: left out: {emulation.why_no_log}"])
     core = find_busiest_core(emulation.result)
     for title, activities in zip((f"core {core}, the last to end", "mean"), pipes, strict=True):
         lines += ["", *_format_pipes(f"pipes, cycles: {title}", activities)]

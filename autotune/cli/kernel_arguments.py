@@ -91,10 +91,9 @@ def emulate_kernel(args: argparse.Namespace, kernel: Kernel) -> "Emulation":
     Raises:
         InputError: the plan is none that the emulator takes.
     """
-    from autotune.emulation import run_emulation
-    from hwmodel.emulator.engine import needs_compiling
+    from autotune.emulation import needs_compiling, run_emulation
 
-    if needs_compiling():
+    if needs_compiling(kernel.plan):
         _say(args, "compiling the emulator, once; this takes about fifteen seconds")
     return run_emulation(kernel.problem, kernel.spec, kernel.plan)
 

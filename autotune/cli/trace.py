@@ -58,7 +58,7 @@ def run(args: argparse.Namespace) -> int:
     emulation = emulate_kernel(args, kernel)
     if emulation.log is None:
         raise InputError(
-            f"{kernel.problem.label()}: too many steps for a log; give a smaller problem"
+            f"{kernel.problem.label()}: no timeline: {emulation.why_no_log}; give another problem"
         )
     used = len(emulation.result.cores)
     cores = range(used) if args.cores is None else args.cores

@@ -1,14 +1,17 @@
 """The pair of kernels that the report looks into: baseline and best of a large gap, emulated."""
 
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from autotune.emulation import Emulation, estimate_events, run_emulation
+from autotune.emulation import Emulation, estimate_events, needs_compiling, run_emulation
 from autotune.report.aggregates import CountedRow
 from hwmodel.emulator.engine import EventLog
 from hwmodel.errors import InputError
 from hwmodel.plan import CUBE_TEMPLATES
 from hwmodel.spec import HardwareSpec
+
+_logger = logging.getLogger(__name__)
 
 MOST_EVENTS = 300_000
 """Loads and stores of a kernel that is small enough for a picture, and emulated in a second."""
@@ -64,6 +67,8 @@ def emulate_pair(
             for plan in plans
         ):
             continue
+        if any(needs_compiling(plan) for plan in plans):
+            _logger.warning("compiling the emulator, once; this takes about fifteen seconds")
         try:
             runs = [run_emulation(problem, spec, plan) for plan in plans]
         except InputError:  # a plan that breaks a rule may be none that can be emulated

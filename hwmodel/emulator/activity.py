@@ -34,6 +34,7 @@ from hwmodel.emulator.engine import EventLog
 from hwmodel.emulator.geometry import Vector
 from hwmodel.emulator.memory import Matrix
 from hwmodel.emulator.result import CoreActivity, EmulationResult
+from hwmodel.plan import CUBE_TEMPLATES, KernelPlan, L0cOutput, Template
 
 Flags = NDArray[np.bool_]
 
@@ -93,14 +94,32 @@ def find_busiest_core(result: EmulationResult) -> int:
     return ends.index(max(ends))
 
 
+def compute_launch_ticks(plan: KernelPlan, constants: EmulatorConstants) -> int:
+    """When a core may issue its first request (docs/emulator.md, section 5)."""
+    extra = constants.mixed_kernel_extra_ticks if _stores_through_ub(plan) else 0
+    return constants.launch_ticks + extra
+
+
+def _stores_through_ub(plan: KernelPlan) -> bool:
+    """Whether the tiles go through UB and MTE3."""
+    return plan.l0c_output is L0cOutput.FIXPIPE and plan.template in CUBE_TEMPLATES - {
+        Template.STREAM_K
+    }
+
+
 def compute_activities(
-    result: EmulationResult, log: EventLog, constants: EmulatorConstants, core: int
+    result: EmulationResult,
+    log: EventLog,
+    plan: KernelPlan,
+    constants: EmulatorConstants,
+    core: int,
 ) -> dict[Pipe, PipeActivity]:
     """What each pipe of a core did; without MTE3 where the kernel does not use it.
 
     Args:
         result: the run's result.
         log: its log.
+        plan: the plan that ran.
         constants: the constants it ran with.
         core: number of the core.
     """
@@ -108,16 +127,17 @@ def compute_activities(
     pieces = [rows[rows[:, layout.LOG_PIPE] == number] for number in range(len(PIPES))]
     activity = result.cores[core]
     mte2, mte1, cube, fixpipe, mte3 = pieces
-    uses_ub = bool((log.rows[:, layout.LOG_PIPE] == layout.PIPE_MTE3).any())
+    uses_ub = _stores_through_ub(plan)
+    launch = compute_launch_ticks(plan, constants)
     stalls = {
-        Pipe.MTE2: _mte2_stalls(mte2, constants),
-        Pipe.MTE1: _mte1_stalls(mte1, cube, constants),
-        Pipe.CUBE: _cube_stalls(cube, mte1, activity, constants),
-        Pipe.FIXPIPE: _fixpipe_stalls(fixpipe, cube, constants, uses_ub=uses_ub),
+        Pipe.MTE2: _mte2_stalls(mte2, launch, constants),
+        Pipe.MTE1: _mte1_stalls(mte1, cube, launch),
+        Pipe.CUBE: _cube_stalls(cube, mte1, activity, launch, constants.tile_ticks),
+        Pipe.FIXPIPE: _fixpipe_stalls(fixpipe, cube, launch, uses_ub=uses_ub),
     }
     if uses_ub:
-        _, waits = _split_launch(mte3, constants)
-        stalls[Pipe.MTE3] = _with_launch(mte3, constants) | {Stall.TILE: int(waits.sum())}
+        _, waits = _split_launch(mte3, launch)
+        stalls[Pipe.MTE3] = _with_launch(mte3, launch) | {Stall.TILE: int(waits.sum())}
     return {
         pipe: _describe(result.makespan_ticks, pieces[number], stalls[pipe])
         for number, pipe in enumerate(PIPES)
@@ -126,10 +146,12 @@ def compute_activities(
 
 
 def compute_mean_activities(
-    result: EmulationResult, log: EventLog, constants: EmulatorConstants
+    result: EmulationResult, log: EventLog, plan: KernelPlan, constants: EmulatorConstants
 ) -> dict[Pipe, PipeActivity]:
     """The mean over all cores of `compute_activities`."""
-    cores = [compute_activities(result, log, constants, core) for core in range(len(result.cores))]
+    cores = [
+        compute_activities(result, log, plan, constants, core) for core in range(len(result.cores))
+    ]
     return {pipe: _mean([core[pipe] for core in cores]) for pipe in cores[0]}
 
 
@@ -157,71 +179,68 @@ def _describe(makespan: int, rows: Matrix, stalls: Mapping[Stall, int]) -> PipeA
     )
 
 
-def _split_launch(rows: Matrix, constants: EmulatorConstants) -> tuple[Vector, Vector]:
+def _split_launch(rows: Matrix, launch: int) -> tuple[Vector, Vector]:
     """When a pipe was free before each piece of its work, and how long it then waited.
 
     The time up to the end of the launch is left out.
     """
-    launch = constants.launch_ticks
     ends = np.concatenate([[0], rows[:-1, layout.LOG_END]]) if len(rows) else rows[:, 0]
     free = np.maximum(ends, np.minimum(launch, rows[:, layout.LOG_START]))
     return free, rows[:, layout.LOG_START] - free
 
 
-def _with_launch(rows: Matrix, constants: EmulatorConstants) -> dict[Stall, int]:
+def _with_launch(rows: Matrix, launch: int) -> dict[Stall, int]:
     """The stall before the launch is over."""
     first = int(rows[0, layout.LOG_START]) if len(rows) else 0
-    return {Stall.LAUNCH: min(first, constants.launch_ticks)}
+    return {Stall.LAUNCH: min(first, launch)}
 
 
-def _mte2_stalls(rows: Matrix, constants: EmulatorConstants) -> dict[Stall, int]:
+def _mte2_stalls(rows: Matrix, launch: int, constants: EmulatorConstants) -> dict[Stall, int]:
     """The end of a wait is the request's latency, what is before it the wait for the slot."""
-    _, waits = _split_launch(rows, constants)
+    _, waits = _split_launch(rows, launch)
     kinds = rows[:, layout.LOG_DETAIL] % layout.LOG_OPERAND
     latency = constants.l2_latency_ticks + np.where(
         kinds >= layout.LEADER, constants.hbm_latency_ticks, 0
     )
     in_latency = int(np.minimum(waits, latency).sum())
-    return _with_launch(rows, constants) | {
+    return _with_launch(rows, launch) | {
         Stall.L1_SLOT: int(waits.sum()) - in_latency,
         Stall.LATENCY: in_latency,
     }
 
 
-def _mte1_stalls(rows: Matrix, cube: Matrix, constants: EmulatorConstants) -> dict[Stall, int]:
+def _mte1_stalls(rows: Matrix, cube: Matrix, launch: int) -> dict[Stall, int]:
     """A step that starts when the cube frees its half waited for that, else for its loads."""
-    _, waits = _split_launch(rows, constants)
+    _, waits = _split_launch(rows, launch)
     half_free = np.concatenate([np.zeros(L0_HALVES, dtype=np.int64), cube[:, layout.LOG_END]])
     is_half = rows[:, layout.LOG_START] == half_free[: len(rows)]
-    return _with_launch(rows, constants) | {
+    return _with_launch(rows, launch) | {
         Stall.LOADS: int(waits[~is_half].sum()),
         Stall.L0_HALF: int(waits[is_half].sum()),
     }
 
 
 def _cube_stalls(
-    rows: Matrix, mte1: Matrix, activity: CoreActivity, constants: EmulatorConstants
+    rows: Matrix, mte1: Matrix, activity: CoreActivity, launch: int, tile_ticks: int
 ) -> dict[Stall, int]:
     """First the operands, then at a tile's begin the gap, then L0C."""
-    free, waits = _split_launch(rows, constants)
+    free, waits = _split_launch(rows, launch)
     operands = np.clip(mte1[:, layout.LOG_END] - free, 0, waits)
     is_first = np.diff(rows[:, layout.LOG_ITEM], prepend=-1) > 0
-    gap = np.where(is_first, np.minimum(waits - operands, constants.tile_ticks), 0)
+    gap = np.where(is_first, np.minimum(waits - operands, tile_ticks), 0)
     spans = int((rows[:, layout.LOG_END] - rows[:, layout.LOG_START]).sum())
     within = spans - activity.cube_ticks
-    return _with_launch(rows, constants) | {
+    return _with_launch(rows, launch) | {
         Stall.OPERANDS: int(operands.sum()),
         Stall.TILE_START: int(gap.sum()),
         Stall.L0C: int((waits - operands - gap).sum()) + within,
     }
 
 
-def _fixpipe_stalls(
-    rows: Matrix, cube: Matrix, constants: EmulatorConstants, *, uses_ub: bool
-) -> dict[Stall, int]:
+def _fixpipe_stalls(rows: Matrix, cube: Matrix, launch: int, *, uses_ub: bool) -> dict[Stall, int]:
     """A tile can be taken soon after its last L0 step has started; what is beyond is UB."""
-    free, waits = _split_launch(rows, constants)
-    stalls = _with_launch(rows, constants)
+    free, waits = _split_launch(rows, launch)
+    stalls = _with_launch(rows, launch)
     if not uses_ub:
         return stalls | {Stall.TILE: int(waits.sum())}
     is_last = np.diff(cube[:, layout.LOG_ITEM], append=-1) != 0
