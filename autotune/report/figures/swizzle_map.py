@@ -9,7 +9,6 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import PathPatch, Rectangle
 from matplotlib.path import Path
-from matplotlib.ticker import MaxNLocator
 from matplotlib.transforms import Bbox, BboxTransformTo
 from numpy.typing import NDArray
 
@@ -26,6 +25,7 @@ from autotune.report.figures.style import (
     place_axes,
     render_svg,
 )
+from autotune.report.figures.ticks import even_values
 from autotune.report.text import format_percent, format_product, short_name
 from hwmodel.emulator import layout
 from hwmodel.emulator.summary import compute_l2_hit_ratio
@@ -185,9 +185,8 @@ def _draw_blocks(axes: Axes, blocks: BlockMap, height: float) -> None:
     axes.set_ylim(rows - 0.5, -0.5)
     axes.set_xlabel("block column, along N")
     axes.set_ylabel("block row, along M")
-    for axis in (axes.xaxis, axes.yaxis):
-        nbins = _MOST_TICKS if rows > 2 or axis is axes.xaxis else rows
-        axis.set_major_locator(MaxNLocator(nbins=nbins, integer=True, min_n_ticks=1))
+    axes.set_xticks(even_values(columns - 1, _MOST_TICKS, integer=True))
+    axes.set_yticks(even_values(rows - 1, min(rows, _MOST_TICKS), integer=True))
     steps = np.minimum((blocks.order * len(_STEPS)).astype(int), len(_STEPS) - 1)
     for step, colour in enumerate(_STEPS):
         runs = _find_runs(steps == step)

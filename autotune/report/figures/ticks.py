@@ -3,6 +3,9 @@
 import math
 from collections.abc import Callable, Iterable
 
+import numpy as np
+from matplotlib.ticker import MaxNLocator
+
 from autotune.report.figures.style import SMALL_FONT_SIZE
 
 _DECADE = 10.0
@@ -24,6 +27,12 @@ def round_values(low: float, high: float, leading: Iterable[float]) -> list[floa
     powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
     values = [(_roughness(lead), lead * _DECADE**power) for lead in leading for power in powers]
     return [value for _, value in sorted(values) if low <= value <= high]
+
+
+def even_values(high: float, most: int, *, integer: bool = False) -> list[float]:
+    """At most about `most` round, evenly spaced values in [0, high]."""
+    locator = MaxNLocator(most, integer=integer, min_n_ticks=1)
+    return [value for value in np.asarray(locator.tick_values(0.0, high)) if 0.0 <= value <= high]
 
 
 def thin_out(

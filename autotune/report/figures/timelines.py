@@ -28,6 +28,7 @@ from autotune.report.figures.style import (
     place_axes,
     render_svg,
 )
+from autotune.report.figures.ticks import even_values
 from autotune.report.text import describe_tiling, format_gap, format_us, short_name
 from hwmodel.emulator import layout
 from hwmodel.emulator.activity import PIPES, find_busiest_core
@@ -49,11 +50,12 @@ _BAR = 0.36
 
 _PANEL_HEAD = 22.0
 _LEFT = 62.0
-_RIGHT = 12.0
+_RIGHT = 18.0
 _TOP = 16.0
 _AXIS = 40.0
 _GAP = 8.0
 _SPACE_AT_END = 1.01
+_MOST_TICKS = 10
 
 _FROM_HBM, _FROM_L2, _EVEN, _ODD = "miss", "found", "even", "odd"
 _COLOURS = {_FROM_HBM: FOURTH, _FROM_L2: THIRD, _EVEN: MUTED, _ODD: FAINT}
@@ -183,6 +185,7 @@ def _find_dense_end(panel: _Panel) -> float:
 def _draw_panel(axes: Axes, panel: _Panel, end_us: float, *, is_last: bool) -> None:
     """The lanes of one kernel."""
     axes.set_xlim(0.0, end_us)
+    axes.set_xticks(even_values(end_us, _MOST_TICKS))
     axes.set_ylim(len(panel.pipes) - 0.5, -0.5)
     axes.set_yticks(range(len(panel.pipes)), [PIPES[pipe].value for pipe in panel.pipes])
     axes.tick_params(axis="y", length=0.0)
