@@ -8,7 +8,8 @@ The error that this brings is measured in tests/bench/test_bench_extrapolation.p
 
 from collections.abc import Iterator
 from dataclasses import dataclass, fields, replace
-from math import gcd, lcm
+from fractions import Fraction
+from math import gcd, lcm, prod
 
 from hwmodel.emulator.constants import EmulatorConstants
 from hwmodel.emulator.engine import emulate
@@ -38,8 +39,11 @@ MAX_RUN_EVENTS = 100_000_000
 ALIGNED_ELEMENTS = 64
 """Lengths change by multiples of this, so that rows keep their place in 128-byte lines."""
 
-MIN_PERIODS = 4
+MIN_PERIODS = 8
 """Periods of the longest of the smaller kernels, at least."""
+
+L2_FILLS = 4
+"""Data that exceed L2 by this factor are as far from fitting as any larger ones."""
 
 STEADY_PARTS = 1000
 """A time per period is steady when it changes by less than this part of itself."""
@@ -94,9 +98,10 @@ def emulate_long(
     """Emulate any kernel in bounded time.
 
     Up to `limit_events` events as `emulate` or `emulate_vector`; beyond that the result is
-    extrapolated from smaller kernels of about `limit_events` events together and says so. On
-    kernels of 0.3 to 10 million events, extrapolated from a quarter of them, the time is within
-    the bounds of docs/emulator.md, section 9.
+    extrapolated from smaller kernels of about `limit_events` events together and says so. On 27
+    random kernels of 2 to 10 million events, with a limit of a quarter of them, the time was off
+    by 0.01 % in the median, 1.7 % at p90 and 2.4 % at most; HBM reads by 22 % at p90
+    (docs/emulator.md, section 9).
 
     Raises:
         InputError: the plan cannot compute the problem, or repeats itself in no direction in which
@@ -107,6 +112,9 @@ def emulate_long(
     if plan.template is Template.K_EQUAL_ZERO:
         return _clear_long(problem, plan, constants, limit_events)
     cuts, shortest = _select_cuts(problem, plan, constants, limit_events // 2)
+    if prod(Fraction(sum(cut.lengths), cut.length) for cut in cuts) >= 1:
+        # The smaller kernels would take longer than the whole one.
+        cuts, shortest = (), problem
     events = count_events(shortest, _adapt(plan, shortest))
     if events > MAX_RUN_EVENTS:
         raise InputError(
@@ -174,7 +182,14 @@ def _list_axes(problem: GemmProblem, plan: KernelPlan) -> Iterator[Axis]:
         yield from _list_window_axes(problem, plan)
     if template is not Template.STREAM_K:
         window = _find_window(problem, plan)
-        a_round = replace(problem, m=min(window.m, rows * cores), n=min(window.n, cols * cores))
+        row_blocks, col_blocks = ceil_div(window.m, rows), ceil_div(window.n, cols)
+        if plan.template is Template.B_PANEL:
+            row_blocks = min(row_blocks, ceil_div(cores, col_blocks))
+        else:
+            col_blocks = min(col_blocks, ceil_div(cores, row_blocks))
+        a_round = replace(
+            window, m=min(window.m, row_blocks * rows), n=min(window.n, col_blocks * cols)
+        )
         yield _make_axis("k", _depth_unit(problem, plan), 1, a_round, window)
 
 
@@ -269,7 +284,7 @@ def _list_least_bytes(
     total = _footprint_bytes(problem, (False, False))
     return LeastBytes(
         bypasses=bypasses,
-        listed=min(2 * capacity, (capacity + whole) // 2) if whole > capacity else 0,
+        listed=min(L2_FILLS * capacity, (capacity + whole) // 2) if whole > capacity else 0,
         total=constants.l2_bytes if total >= constants.l2_bytes else 0,
     )
 
@@ -292,7 +307,7 @@ def _select_lengths(
         size = _footprint_bytes(scope, bypasses)
         if size > capacity // 2:
             # About as large as L2: every byte counts. Much larger: it never finds itself again.
-            wanted = min(size, 2 * capacity)
+            wanted = min(size, L2_FILLS * capacity)
             least = max(least, _count_periods(scope, axis, rest, bypasses, wanted))
     longest = max(longest, 2 * least, MIN_PERIODS)
     if longest >= periods:
@@ -383,7 +398,7 @@ def _clear_long(
     periods, rest = divmod(total, period)
     scope = replace(problem, m=1, n=max(1, rest))
     period_bytes = period * problem.out_dtype.size_bytes
-    least = ceil_div(2 * constants.l2_capacity_bytes, period_bytes)
+    least = ceil_div(L2_FILLS * constants.l2_capacity_bytes, period_bytes)
     longest = max(limit_events // 2 // plan.used_core_num, 2 * least, MIN_PERIODS)
     longest = min(longest, (MAX_DIM - rest) // period)
     if longest >= periods:

@@ -94,7 +94,7 @@ LONG_CASES = (
     _case("small tiles, more than L2", (16384, 8192, 16384), (128, 128, 64, 4)),
     _case("small K, large C", (131072, 256, 131072), (128, 256, 64, 4)),
     _case("unaligned, more than L2", (60011, 4098, 27001), (128, 128, 64, 4), trans_b=False),
-    _case("few rows, long N", (32, 8192, 8000000), (32, 128, 64, 4)),
+    _case("few rows, long N", (32, 2048, 20000000), (32, 128, 64, 4)),
     _case("long K", (1024, 8000000, 1024), (128, 128, 64, 4)),
     _case("one window", (4096, 1024, 262144), (128, 128, 64, 4), window_len=17),
     _case("wide window", (65536, 1024, 16384), (128, 128, 64, 4), window_len=16),
@@ -113,7 +113,7 @@ LONG_CASES = (
         template=Template.STREAM_K,
         single_core_k=1024,
     ),
-    _case("matrix times vector", (160000000, 128, 1), (96, 1, 128, 1), **VECTOR),
+    _case("matrix times vector", (320000000, 128, 1), (96, 1, 128, 1), **VECTOR),
     _case("vector times matrix, long K", (1, 10000000, 512), (1, 8, 512, 1), **VECTOR),
     _case(
         "TO_MULTI_MUL",
