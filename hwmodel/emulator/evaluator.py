@@ -9,9 +9,11 @@ from hwmodel.cost.breakdown import Bound, CostBreakdown
 from hwmodel.emulator import engine, layout, vector_engine
 from hwmodel.emulator.constants import TICKS_PER_CYCLE, EmulatorConstants
 from hwmodel.emulator.engine import EventLog, emulate, emulate_with_log
+from hwmodel.emulator.extrapolation import LONG_EVENTS, count_events, emulate_long
 from hwmodel.emulator.result import EmulationResult
 from hwmodel.emulator.spec_constants import EMULATOR_MODEL, constants_from_spec
 from hwmodel.emulator.vector_engine import emulate_vector
+from hwmodel.integers import ceil_div
 from hwmodel.plan import CUBE_TEMPLATES, KernelPlan, L0cOutput, Template, canonical_plan
 from hwmodel.plan_batch import PlanBatch
 from hwmodel.problem import GemmProblem
@@ -68,9 +70,10 @@ class EmulatorEvaluator:
             InputError: the emulator does not run the plan's template.
         """
         constants = constants_from_spec(spec)
-        if plan.template not in CUBE_TEMPLATES:
-            result = emulate_vector(problem, plan, constants)
-            return _break_down(result, _cut_vector_kernel(result, constants), spec)
+        is_long = count_events(problem, plan) > LONG_EVENTS
+        if is_long or plan.template not in CUBE_TEMPLATES:
+            result = emulate_long(problem, plan, constants)
+            return _break_down(result, _cut_without_log(result, problem, plan, constants), spec)
         result, log = emulate_with_log(problem, plan, constants)
         return _break_down(result, _cut_cube_kernel(result, log, plan, constants), spec)
 
@@ -88,8 +91,7 @@ class EmulatorEvaluator:
         for row in range(len(plans)):
             plan = canonical_plan(problem, plans.plan(row))
             if plan not in ticks:
-                run = emulate if plan.template in CUBE_TEMPLATES else emulate_vector
-                ticks[plan] = run(problem, plan, constants).makespan_ticks
+                ticks[plan] = emulate_long(problem, plan, constants).makespan_ticks
             times[row] = _to_us(ticks[plan], spec)
         return times
 
@@ -128,20 +130,35 @@ def _cut_cube_kernel(
     is_cube = log.rows[:, layout.LOG_PIPE] == layout.PIPE_CUBE
     is_busiest = log.rows[:, layout.LOG_CORE] == _find_busiest(result)
     cube = log.rows[is_cube & is_busiest]
-    # The fixpipe output makes a mixed kernel; stream-K pays for that in its barrier.
-    is_mixed = plan.l0c_output is L0cOutput.FIXPIPE and plan.template is not Template.STREAM_K
     return _Cuts(
-        launch=constants.launch_ticks + is_mixed * constants.mixed_kernel_extra_ticks,
+        launch=_launch_ticks(plan, constants),
         first=int(cube[:, layout.LOG_START].min()),
         last=int(cube[:, layout.LOG_END].max()),
         rounds=int(np.diff(log.starts).max()),
     )
 
 
-def _cut_vector_kernel(result: EmulationResult, constants: EmulatorConstants) -> _Cuts:
-    """A kernel of the vector cores, of which there is no log, is one round after the launch."""
-    launch = constants.launch_ticks
-    return _Cuts(launch=launch, first=launch, last=result.makespan_ticks, rounds=1)
+def _cut_without_log(
+    result: EmulationResult, problem: GemmProblem, plan: KernelPlan, constants: EmulatorConstants
+) -> _Cuts:
+    """Kernels that leave no log (on vector cores, or extrapolated) are all rounds after launch."""
+    launch = _launch_ticks(plan, constants)
+    blocks = plan.m_tiles(problem) * plan.n_tiles(problem)
+    return _Cuts(
+        launch=launch,
+        first=launch,
+        last=result.makespan_ticks,
+        rounds=ceil_div(blocks, plan.used_core_num),
+    )
+
+
+def _launch_ticks(plan: KernelPlan, constants: EmulatorConstants) -> int:
+    """The launch of the kernel, which the fixpipe output makes a mixed one.
+
+    Stream-K pays for that in its barrier.
+    """
+    is_mixed = plan.l0c_output is L0cOutput.FIXPIPE and plan.template is not Template.STREAM_K
+    return constants.launch_ticks + is_mixed * constants.mixed_kernel_extra_ticks
 
 
 def _break_down(result: EmulationResult, cuts: _Cuts, spec: HardwareSpec) -> CostBreakdown:

@@ -10,6 +10,7 @@ from hwmodel.emulator import evaluator as evaluator_module
 from hwmodel.emulator.constants import TICKS_PER_CYCLE
 from hwmodel.emulator.engine import emulate
 from hwmodel.emulator.evaluator import EmulatorEvaluator, compile_engines, needs_compiling
+from hwmodel.emulator.extrapolation import emulate_long
 from hwmodel.emulator.spec_constants import constants_from_spec
 from hwmodel.plan import KernelPlan, L0cOutput, Template
 from hwmodel.plan_batch import PlanBatch
@@ -79,9 +80,9 @@ def test_a_batch_is_as_its_plans_and_equal_ones_run_once(monkeypatch: pytest.Mon
 
     def count(problem: GemmProblem, plan: KernelPlan, constants: object) -> object:
         runs.append(plan)
-        return emulate(problem, plan, constants)  # type: ignore[arg-type]
+        return emulate_long(problem, plan, constants)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(evaluator_module, "emulate", count)
+    monkeypatch.setattr(evaluator_module, "emulate_long", count)
     times = EVALUATOR.estimate_us(PROBLEM, SPEC, PlanBatch.from_plans(plans))
     assert len(runs) == len(plans) - 1
     assert times.tolist() == [
@@ -108,3 +109,13 @@ def test_kernels_of_the_vector_cores(problem: GemmProblem, template: Template) -
 def test_the_engines_are_compiled_once() -> None:
     compile_engines(SPEC)
     assert not needs_compiling()
+
+
+def test_a_kernel_too_long_for_a_log(monkeypatch: pytest.MonkeyPatch) -> None:
+    exact = EVALUATOR.evaluate(PROBLEM, SPEC, replace(PLAN, used_core_num=8))
+    monkeypatch.setattr(evaluator_module, "LONG_EVENTS", 10)
+    long = EVALUATOR.evaluate(PROBLEM, SPEC, replace(PLAN, used_core_num=8))
+    assert long.task_duration_us == exact.task_duration_us
+    assert long.launch_us + long.rounds_us == pytest.approx(long.task_duration_us, rel=1e-12)
+    assert long.rounds == exact.rounds
+    assert long.launch_us == exact.launch_us
