@@ -83,6 +83,14 @@ def test_figures_have_words_for_those_who_do_not_see_them() -> None:
     assert "+25.0 % by the pipeline model" in build_timelines(pair).caption
 
 
+def test_a_gap_that_the_emulator_does_not_see_is_said_to_be_unconfirmed() -> None:
+    pair = make_pair(base_m=64, base_n=64)
+    assert pair.best.duration_us > pair.baseline.duration_us
+    assert "so it does not confirm the gap" in build_timelines(pair).caption
+    turned = replace(pair, baseline=pair.best, best=pair.baseline)
+    assert "does not confirm" not in build_timelines(turned).caption
+
+
 def test_the_same_pair_gives_the_same_bytes() -> None:
     one, two = make_pair(base_n=128), make_pair(base_n=128)
     assert build_timelines(one) == build_timelines(two)

@@ -55,6 +55,7 @@ _TOP = 16.0
 _AXIS = 40.0
 _GAP = 8.0
 _SPACE_AT_END = 1.01
+_NOT_CONFIRMED = ", so it does not confirm the gap"
 _MOST_TICKS = 10
 
 _FROM_HBM, _FROM_L2, _EVEN, _ODD = "miss", "found", "even", "odd"
@@ -97,12 +98,13 @@ def build_timelines(pair: EmulatedPair) -> ReportFigure:
     """The figure with its words."""
     name = short_name(pair.name)
     baseline_us, best_us = pair.baseline.duration_us, pair.best.duration_us
+    doubt = _NOT_CONFIRMED if best_us >= baseline_us else ""
     caption = (
         f"Shape {name}, whose gap is {format_gap(pair.gap_ratio)} by the {pair.evaluator} model. "
         f"Drawn is what the kernel emulator does with both plans: it takes "
         f"{format_us(baseline_us)} µs for the vendor's and {format_us(best_us)} µs for the best "
-        "found. Each line is a pipe of the core that ends last; a bar is work, a blank waiting. "
-        "MTE2 loads slabs of A (upper half) and B (lower half) into L1, MTE1 moves them to L0, "
+        f"found{doubt}. Each line is a pipe of the core that ends last; a bar is work, a blank "
+        "waiting. MTE2 loads slabs of A (upper half) and B (lower half) into L1, MTE1 moves them to L0, "
         "the cube multiplies, and the fixpipe stores the tile."
     )
     alt = (
