@@ -5,16 +5,13 @@ from dataclasses import dataclass
 from hwmodel.emulator import engine, vector_engine
 from hwmodel.emulator.constants import TICKS_PER_CYCLE, EmulatorConstants
 from hwmodel.emulator.engine import EventLog
+from hwmodel.emulator.extrapolation import LONG_EVENTS, count_events, emulate_long
 from hwmodel.emulator.result import EmulationResult
 from hwmodel.emulator.spec_constants import constants_from_spec
-from hwmodel.errors import InputError
 from hwmodel.integers import ceil_div
 from hwmodel.plan import CUBE_TEMPLATES, KernelPlan
 from hwmodel.problem import GemmProblem
 from hwmodel.spec import HardwareSpec
-
-MAX_EVENTS = 20_000_000
-"""Loads and stores of a kernel that is emulated at once: some seconds, half a gigabyte."""
 
 MAX_LOG_ROWS = 16_000_000
 """Rows of a log: some 800 megabytes."""
@@ -30,7 +27,7 @@ class Emulation:
         plan: the plan.
         constants: the chip's figures as the emulator takes them.
         result: the result.
-        log: the log; None when it would have more than `MAX_LOG_ROWS` rows, and of vector kernels.
+        log: the log; None of vector kernels and of long ones.
     """
 
     problem: GemmProblem
@@ -49,21 +46,15 @@ class Emulation:
     def why_no_log(self) -> str:
         """In a few words, where there is no log."""
         if self.plan.template in CUBE_TEMPLATES:
-            return f"the kernel has more than the {MAX_LOG_ROWS} steps that are logged"
+            return "the kernel has more steps than are logged"
         return "kernels of the vector cores are not logged"
-
-
-def estimate_events(problem: GemmProblem, plan: KernelPlan) -> int:
-    """About how many loads and stores the kernel has, without running it."""
-    tiles = plan.m_tiles(problem) * plan.n_tiles(problem)
-    return tiles * (2 * ceil_div(problem.k, plan.k_l1(problem)) + 1)
 
 
 def estimate_log_rows(problem: GemmProblem, plan: KernelPlan) -> int:
     """About how many rows its log has: events, and two a L0 step."""
     tiles = plan.m_tiles(problem) * plan.n_tiles(problem)
     l0_steps = tiles * ceil_div(problem.k, plan.base_k)
-    return estimate_events(problem, plan) + 2 * l0_steps
+    return count_events(problem, plan) + 2 * l0_steps
 
 
 def needs_compiling(plan: KernelPlan) -> bool:
@@ -76,23 +67,18 @@ def run_emulation(problem: GemmProblem, spec: HardwareSpec, plan: KernelPlan) ->
     """Emulate the kernel.
 
     Raises:
-        InputError: the plan is none that the emulator takes, or has more than `MAX_EVENTS` events.
+        InputError: the plan is none that the emulator takes, or is far too long for it.
     """
     constants = constants_from_spec(spec)
     log: EventLog | None = None
-    if plan.template not in CUBE_TEMPLATES:
-        result = vector_engine.emulate_vector(problem, plan, constants)
+    if (
+        plan.template not in CUBE_TEMPLATES
+        or count_events(problem, plan) > LONG_EVENTS
+        or estimate_log_rows(problem, plan) > MAX_LOG_ROWS
+    ):
+        result = emulate_long(problem, plan, constants, limit_events=LONG_EVENTS)
     else:
-        events = estimate_events(problem, plan)
-        if events > MAX_EVENTS:
-            raise InputError(
-                f"{problem.label()}: about {events} loads and stores are more than the "
-                f"{MAX_EVENTS} that are emulated; give a smaller problem or a larger tile"
-            )
-        if estimate_log_rows(problem, plan) > MAX_LOG_ROWS:
-            result = engine.emulate(problem, plan, constants)
-        else:
-            result, log = engine.emulate_with_log(problem, plan, constants)
+        result, log = engine.emulate_with_log(problem, plan, constants)
     return Emulation(
         problem=problem, spec=spec, plan=plan, constants=constants, result=result, log=log
     )

@@ -30,6 +30,7 @@ def build_document(kernel: Kernel, emulation: Emulation) -> dict[str, object]:
         "plan": asdict(kernel.plan),
         "is_baseline": kernel.is_baseline,
         "warnings": list(kernel.warnings),
+        "is_extrapolated": emulation.result.is_extrapolated,
         "summary": _summary(emulation),
         "bound": find_bound(emulation.result, emulation.plan, emulation.constants).value,
         "memory": _memory(emulation),
@@ -104,6 +105,8 @@ def format_emulation(kernel: Kernel, emulation: Emulation) -> str:
     """The answer as text, at most about 110 columns wide."""
     whose = "the operator's plan" if kernel.is_baseline else "a plan of your own"
     lines = [f"{kernel.problem.label()} on {kernel.spec.name}, {whose}", ""]
+    if emulation.result.is_extrapolated:
+        lines += ["too long to emulate: extrapolated from smaller kernels", ""]
     lines += _format_values("kernel (as msprof names it)", _summary(emulation))
     bound = find_bound(emulation.result, emulation.plan, emulation.constants)
     lines += [f"{_INDENT}{'bound':<{_LABEL_WIDTH}}{bound}", ""]

@@ -4,9 +4,10 @@ import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from autotune.emulation import Emulation, estimate_events, needs_compiling, run_emulation
+from autotune.emulation import Emulation, needs_compiling, run_emulation
 from autotune.report.aggregates import CountedRow
 from hwmodel.emulator.engine import EventLog
+from hwmodel.emulator.extrapolation import count_events
 from hwmodel.errors import InputError
 from hwmodel.plan import CUBE_TEMPLATES
 from hwmodel.spec import HardwareSpec
@@ -63,7 +64,7 @@ def emulate_pair(
         problem, compared = item.row.problem, item.compared
         plans = (compared.baseline.plan, compared.best.plan)
         if any(
-            plan.template not in CUBE_TEMPLATES or estimate_events(problem, plan) > MOST_EVENTS
+            plan.template not in CUBE_TEMPLATES or count_events(problem, plan) > MOST_EVENTS
             for plan in plans
         ):
             continue

@@ -3,6 +3,7 @@
 import gzip
 import json
 from collections import defaultdict
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,8 @@ from autotune.cli.kernel_arguments import change_plan
 from autotune.cli.problem_arguments import PROBLEM_OPTIONS
 from baseline.decision import decide
 from hwmodel.emulator import trace
+from hwmodel.emulator.extrapolation import emulate_long
+from hwmodel.emulator.result import EmulationResult
 from hwmodel.emulator.trace import format_ranges
 from hwmodel.plan import Template
 from hwmodel.problem import GemmProblem
@@ -159,7 +162,6 @@ BAD_PLANS = [
     ('{"resident_slabs": -1}', "resident_slabs = -1: must be in 0.."),
     ('{"l1_buffer_num": 9}', "l1_buffer_num = 9: must be in 1..8"),
     ('{"used_core_num": 342}', "used_core_num = 342"),
-    ('{"base_m": 1, "base_n": 1, "base_k": 1, "step_k": 1}', "are more than the 20000000"),
     ("nowhere.json", "--plan nowhere.json: cannot be read (No such file or directory)"),
     ("", "cannot be read"),
 ]
@@ -203,7 +205,6 @@ def test_bad_plan_files_are_one_line(terminal: Terminal, tmp_path: Path) -> None
         (("--m", "1", "--k", "2"), "--n is missing; give --m, --k and --n\n"),
         (("--m", "0", "--k", "2", "--n", "3"), "--m 0: must be in 1..2147483647"),
         ((*SHAPE, "--hw", "nothing"), "nothing"),
-        (("--m", "2000000", "--k", "70000", "--n", "2000000"), "loads and stores are more than"),
     ],
 )
 def test_bad_problems_are_one_line(
@@ -238,7 +239,26 @@ def test_long_kernels_are_emulated_without_a_log(
     assert document["summary"] == whole["summary"]
     code, _, err = terminal.run("trace", *SHAPE, "--output", str(tmp_path / "t"))
     assert code == 2
-    assert "more than the 10 steps that are logged" in err
+    assert "the kernel has more steps than are logged" in err
+
+
+def test_very_long_kernels_are_extrapolated(
+    terminal: Terminal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = terminal.emulate()
+    assert whole["is_extrapolated"] is False
+
+    def extrapolate(*args: Any, **options: Any) -> EmulationResult:
+        # Kernels that are worth extrapolating take seconds.
+        return replace(emulate_long(*args, **options), emulated_events=5)
+
+    monkeypatch.setattr(emulation, "LONG_EVENTS", 200)
+    monkeypatch.setattr(emulation, "emulate_long", extrapolate)
+    document = terminal.emulate()
+    assert (document["is_extrapolated"], document["pipes"]) == (True, None)
+    assert document["summary"] == whole["summary"]
+    _, out, _ = terminal.run("emulate", *SHAPE)
+    assert "too long to emulate: extrapolated from smaller kernels\n" in out
 
 
 def test_compiling_is_announced(terminal: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:

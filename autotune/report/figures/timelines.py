@@ -104,8 +104,8 @@ def build_timelines(pair: EmulatedPair) -> ReportFigure:
         f"Drawn is what the kernel emulator does with both plans: it takes "
         f"{format_us(baseline_us)} µs for the vendor's and {format_us(best_us)} µs for the best "
         f"found{doubt}. Each line is a pipe of the core that ends last; a bar is work, a blank "
-        "waiting. MTE2 loads slabs of A (upper half) and B (lower half) into L1, MTE1 moves them to L0, "
-        "the cube multiplies, and the fixpipe stores the tile."
+        "waiting. MTE2 loads slabs of A (upper half) and B (lower half) into L1, MTE1 moves them "
+        "to L0, the cube multiplies, and the fixpipe stores the tile."
     )
     alt = (
         f"Two timelines over the same time for {name}: the vendor's plan "
