@@ -168,8 +168,8 @@ class Calibration:
         constants: name (with its unit as suffix) to fitted value.
         errors: cross-validated error by class; `all` pools the classes. Empty when nobody measured
             this chip.
-        draws: how the fitted constants scatter: each a set of all of them, as a fit of rows drawn
-            with replacement gave them together. Empty when that was not computed.
+        draws: how the constants scatter that were really fitted, not held: each a set of these, as
+            a fit of rows drawn with replacement gave them together. Empty when not computed.
     """
 
     model: str

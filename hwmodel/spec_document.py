@@ -133,7 +133,7 @@ def _build_calibration(calibration: Calibration) -> dict[str, object]:
     if calibration.draws:
         table[_DRAWS] = {
             name: [float(draw[name]) for draw in calibration.draws]
-            for name in sorted(calibration.constants)
+            for name in sorted(calibration.draws[0])
         }
     return table
 
@@ -261,38 +261,35 @@ class _Reader:
                 name: self.read_class_error(f"{path}.errors.{name}", error)
                 for name, error in errors.items()
             },
-            draws=self.read_draws(f"{path}.{_DRAWS}", model, tuple(constants), table),
+            draws=self.read_draws(f"{path}.{_DRAWS}", model, constants, table),
         )
 
     def read_draws(
-        self, path: str, model: str, names: tuple[str, ...], table: Mapping[str, object]
+        self, path: str, model: str, constants: Mapping[str, float], table: Mapping[str, object]
     ) -> tuple[dict[str, float], ...]:
-        """The columns of the draws, one a constant, as one set of constants a draw."""
+        """The draws: a column each of some of the constants, all of the same length."""
         if _DRAWS not in table:
             return ()
-        columns = self.read_table(path, table[_DRAWS])
-        self.check_keys(path, columns, required=names)
-        count: int | None = None
-        for name in names:
-            column = columns[name]
+        entry = self.read_table(path, table[_DRAWS])
+        self.check_keys(path, entry, required=(), optional=tuple(constants))
+        columns: dict[str, list[object]] = {}
+        for name, column in entry.items():
             if not isinstance(column, list) or not column:
                 self.fail(f"{path}.{name}", f"is {_describe(column)}, expected one value a draw")
-            count = len(column) if count is None else count
-            if len(column) != count:
-                self.fail(
-                    f"{path}.{name}", f"has {len(column)} values, {names[0]} has {count}; one each"
-                )
+            columns[name] = column
+        lengths = {name: len(column) for name, column in columns.items()}
+        if len(set(lengths.values())) != 1:
+            counted = ", ".join(f"{name} {length}" for name, length in lengths.items())
+            self.fail(path, f"has columns of different lengths ({counted or 'none'}); one a draw")
+        names = tuple(columns)
         return tuple(
-            self.read_constants(
-                path,
-                model,
-                {
-                    name: column[draw]
-                    for name, column in columns.items()
-                    if isinstance(column, list)
-                },
-            )
-            for draw in range(count or 0)
+            {name: drawn[name] for name in names}
+            for values in zip(*columns.values(), strict=True)
+            for drawn in [
+                self.read_constants(
+                    path, model, {**constants, **dict(zip(names, values, strict=True))}
+                )
+            ]
         )
 
     def read_constants(self, path: str, model: str, entry: object) -> dict[str, float]:

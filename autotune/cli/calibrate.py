@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from hwmodel.errors import EXIT_DONE, InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from hwmodel.spec import Calibration
     from hwmodel.validation.calibrate import Fitted, PooledError
@@ -49,7 +49,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="hardware files to put the constants into; a new one is made from --hw",
     )
     parser.add_argument(
-        "--ablation", action="store_true", help="also the error with each constant not fitted"
+        "--ablation",
+        action="store_true",
+        help="also the error with each constant held, or fitted where it is held otherwise",
     )
     parser.add_argument(
         "--date", metavar="YYYY-MM-DD", help="date to put into the files (default: today)"
@@ -85,8 +87,8 @@ def run(args: argparse.Namespace) -> int:
     write_calibration(fitted.calibration, spec, args.output)
     sys.stdout.write(format_report(fitted))
     if args.ablation:
-        held = ablate(fit, spec, rows, jobs=args.jobs)
-        sys.stdout.write("\n" + format_ablation(fitted.error, held))
+        changed = ablate(fit, spec, rows, jobs=args.jobs)
+        sys.stdout.write("\n" + format_ablation(fitted.error, changed, fit.held))
     return EXIT_DONE
 
 
@@ -131,26 +133,36 @@ def format_report(fitted: "Fitted") -> str:
 
 
 def _spread(calibration: "Calibration", name: str) -> tuple[float, ...]:
-    """The range of the bootstrap's middle four fifths; nothing without a bootstrap."""
+    """The range of the bootstrap's middle four fifths; nothing where there is none."""
     import numpy as np
 
-    values = [draw[name] for draw in calibration.draws]
+    values = [draw[name] for draw in calibration.draws if name in draw]
     if not values:
         return ()
     return tuple(float(one) for one in np.percentile(values, (LOW_PERCENTILE, HIGH_PERCENTILE)))
 
 
-def format_ablation(full: "PooledError", held: "Mapping[str, PooledError]") -> str:
-    """Cross-validated error with each constant held at its start, as text."""
+def format_ablation(
+    full: "PooledError", changed: "Mapping[str, PooledError]", held: "Sequence[str]"
+) -> str:
+    """Cross-validated error with each constant changed over, as text.
+
+    Args:
+        full: the error of the fit as it is.
+        changed: the error by the constant that is held, or fitted if it is one of `held`.
+        held: constants that the fit holds.
+    """
     from tabulate import tabulate
 
-    lines = [
-        (name, *(one * PERCENT for one in (error.median_ape, error.mean_ape, error.p90_ape)))
-        for name, error in {"none": full, **held}.items()
-    ]
+    changes = {
+        f"{name} {'fitted too' if name in held else 'held'}": one for name, one in changed.items()
+    }
     table = tabulate(
-        lines,
-        headers=("constant not fitted", "median error %", "mean %", "90th percentile %"),
+        [
+            (name, *(one * PERCENT for one in (error.median_ape, error.mean_ape, error.p90_ape)))
+            for name, error in {"as fitted": full, **changes}.items()
+        ],
+        headers=("fit", "median error %", "mean %", "90th percentile %"),
         floatfmt=".2f",
     )
     return table + "\n"

@@ -143,15 +143,19 @@ def build_calibration(
 def ablate(
     fit: ModelFit, spec: HardwareSpec, rows: Sequence[MeasuredRow], *, jobs: int = 1
 ) -> dict[str, PooledError]:
-    """What each constant is worth: the cross-validated error with it held at its start.
+    """What fitting each constant is worth: the cross-validated error with that one changed over.
 
-    The deals of the groups are those of the calibration, so the errors compare pairwise.
+    A constant that is fitted is held at its start, one that is held is fitted. The deals of the
+    groups are those of the calibration, so the errors compare pairwise.
     """
+
+    def change(name: str) -> ModelFit:
+        others = tuple(one for one in fit.held if one != name)
+        return replace(fit, held=others if name in fit.held else (*fit.held, name))
+
     return {
-        one.name: pool_errors(
-            rows, cross_validate(replace(fit, held=(*fit.held, one.name)), spec, rows, jobs=jobs)
-        )
-        for one in fit.free_parameters(spec)
+        one.name: pool_errors(rows, cross_validate(change(one.name), spec, rows, jobs=jobs))
+        for one in fit.list_parameters(spec)
     }
 
 

@@ -92,7 +92,11 @@ class ModelFit:
 
     def held_constants(self, spec: HardwareSpec) -> dict[str, float]:
         """The constants that are not fitted, at their starts."""
-        return {one.name: one.start for one in self.list_parameters(spec) if one.name in self.held}
+        return {
+            one.name: round(one.start, CONSTANT_DIGITS)
+            for one in self.list_parameters(spec)
+            if one.name in self.held
+        }
 
 
 def fit_constants(
@@ -126,8 +130,8 @@ def fit_constants(
         np.array([getattr(one, key) for one in parameters])
         for key in ("low", "high", "scale", "start")
     )
-    # A parameter without a prior is as one whose prior is infinitely wide.
-    sigma = np.array([np.inf if one.sigma is None else one.sigma for one in parameters])
+    has_prior = np.array([one.sigma is not None for one in parameters], dtype=bool)
+    sigma = np.array([one.sigma for one in parameters if one.sigma is not None])
     predict = fit.build_predictor(spec, rows)
     log_measured = np.log([row.duration_us for row in rows])
 
@@ -136,9 +140,8 @@ def fit_constants(
 
     def residuals(values: NDArray[np.float64]) -> NDArray[np.float64]:
         errors = np.log(predict(name_values(values))) - log_measured
-        if fit.prior_error == 0:
-            return errors
-        return np.concatenate([errors, fit.prior_error * np.log(values / centre) / sigma])
+        off = np.log(values[has_prior] / centre[has_prior]) / sigma
+        return np.concatenate([errors, fit.prior_error * off])
 
     begin = centre if start is None else np.array([start[name] for name in names])
     margin = fit.step_ratio * scale
@@ -237,6 +240,9 @@ def bootstrap_constants(
         draws: number of fits.
         seed: of the draws.
         jobs: processes; the result does not depend on it.
+
+    Returns:
+        One set of the constants that are fitted, not held, for each draw.
     """
     members: dict[tuple[int, int], list[MeasuredRow]] = {}
     for row in rows:
@@ -257,8 +263,9 @@ def _fit_sample(
     rows: Sequence[MeasuredRow],
     fitted: Mapping[str, float],
 ) -> dict[str, float]:
-    """One fit of a bootstrap."""
-    return fit_constants(fit, spec, rows, start=fitted)
+    """One fit of a bootstrap; only what is fitted."""
+    constants = fit_constants(fit, spec, rows, start=fitted)
+    return {name: value for name, value in constants.items() if name not in fit.held}
 
 
 def _run_all(

@@ -1,7 +1,7 @@
 """What is fitted of the pipeline model: its seven ratios, by plain least squares."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -83,15 +83,17 @@ class PipelinePredictor:
 
 
 def list_pipeline_parameters(spec: HardwareSpec) -> tuple[Parameter, ...]:
-    """Its parameters: each a ratio, 1 when nothing is known."""
+    """Its parameters: ratios that start at what they are without a calibration."""
     bounds = dict.fromkeys(CONSTANT_NAMES, RATIO_BOUNDS)
     bounds["line_waste_ratio"] = LINE_WASTE_BOUNDS
     bounds["overlap_loss_ratio"] = OVERLAP_LOSS_BOUNDS
     # The cube cannot do more than its peak.
     peak = 1 / spec.compute.cube_efficiency_ratio
     bounds["cube_efficiency_ratio"] = (RATIO_BOUNDS[0], peak + STEP_RATIO)
+    defaults = asdict(PipelineConstants())
     return tuple(
-        Parameter(name=name, start=1.0, low=low, high=high) for name, (low, high) in bounds.items()
+        Parameter(name=name, start=defaults[name], low=low, high=high)
+        for name, (low, high) in bounds.items()
     )
 
 

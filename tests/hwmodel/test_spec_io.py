@@ -53,7 +53,7 @@ CALIBRATION = Calibration(
 EMULATOR_CALIBRATION = replace(
     CALIBRATION,
     model="emulator",
-    constants={"launch_us": 2.0, "tile_cycles": 100.0},
+    constants={"launch_us": 2.0, "tile_cycles": 100.0, "row_cycles": 4.0},
     draws=(
         {"launch_us": 1.9, "tile_cycles": 90.0},
         {"launch_us": 2.1, "tile_cycles": 110.0},
@@ -543,13 +543,16 @@ class TestDraws:
         ("draws", "message"),
         [
             ([], "draws: is an array of 0, expected a table"),
-            ({"launch_us": [1.0]}, "draws.tile_cycles: is missing"),
+            ({}, "draws: has columns of different lengths (none)"),
             ({"launch_us": [1.0], "tile_cycles": []}, "draws.tile_cycles: is an array of 0"),
             ({"launch_us": [1.0], "tile_cycles": 3}, "draws.tile_cycles: is the number 3"),
-            ({"launch_us": [1.0], "tile_cycles": [1.0, 2.0]}, "has 2 values, launch_us has 1"),
-            ({"launch_us": ["x"], "tile_cycles": [1.0]}, "draws.launch_us: is the text 'x'"),
-            ({"launch_us": [-1.0], "tile_cycles": [1.0]}, "draws.launch_us: is -1.0"),
-            ({"launch_us": [1.0], "tile_cycles": [1.0], "x": [1.0]}, "draws.x: is not an entry"),
+            (
+                {"launch_us": [1.0], "tile_cycles": [1.0, 2.0]},
+                "different lengths (launch_us 1, tile_cycles 2)",
+            ),
+            ({"launch_us": ["x"]}, "draws.launch_us: is the text 'x'"),
+            ({"launch_us": [-1.0]}, "draws.launch_us: is -1.0"),
+            ({"launch_us": [1.0], "x": [1.0]}, "draws.x: is not an entry"),
         ],
     )
     def test_what_is_wrong_is_named(self, draws: object, message: str) -> None:
