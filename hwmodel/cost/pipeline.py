@@ -27,7 +27,7 @@ from hwmodel.cost.terms import (
     lowest_bit,
     problem_terms,
 )
-from hwmodel.cost.tile import TilePlan
+from hwmodel.cost.tile import L1_SLOTS, TilePlan
 from hwmodel.cost.vector_kernel import estimate_clear, estimate_multi_mul, estimate_vector
 from hwmodel.cost.walk_kernel import WalkCase, estimate_walk
 from hwmodel.dtypes import DType, Format
@@ -46,9 +46,6 @@ section 1)."""
 
 BASE_SPLIT_K = 8192
 """K columns of a piece of BASE with an fp32 C (swizzle.md, section 3)."""
-
-DEEP_L1_SLOTS = 4
-"""L1 slots of the streamed operand under a full or partial load, where they fit (kernels.md)."""
 
 _ORDER_CODES = {order: code for code, order in enumerate(StreamKOrder)}
 _TEMPLATES = tuple(Template)
@@ -196,7 +193,7 @@ def _build_tile_plan(
         k_l1_bit=lowest_bit(k_l1 * size),
         base_c_bit=lowest_bit(plans.base_n * terms.output_bytes),
         single_l0c=2.0 - np.minimum(plans.db_l0c, 2),
-        deep_l1=_floats(plans.l1_buffer_num >= DEEP_L1_SLOTS) if template in _RESIDENT else None,
+        slots=_floats(plans.l1_buffer_num) if template in _RESIDENT else L1_SLOTS,
     )
 
 

@@ -17,6 +17,7 @@ L2 is taken as LRU:
 """
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -112,6 +113,27 @@ def last_tile(walk: WalkPlan, grid: Grid) -> tuple[Column, Column]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class LateShares:
+    """Share of the cores that wait for first touches; the others find what they need in L2.
+
+    Attributes:
+        first, burst, again: in a `first`, a `burst` and a `steady` round.
+    """
+
+    first: Column
+    burst: Column
+    again: Column
+
+
+NARROW_LEAD = 0.6
+LOW_LEAD = 0.3
+EARLIER_LOW_LEAD = 0.4
+"""How much of the waiting the cores with smaller tiles spare the others: those with a narrow tile
+in the same round, in proportion to what it lacks; more if some are also low; those that had a low
+tile in an earlier round. Fitted to the emulator (`python -m tests.bench.agreement`)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Traffic:
     """First touches of each kind of round, bytes over all cores, and the phases of C.
 
@@ -120,6 +142,7 @@ class Traffic:
         burst_rounds: later rounds in which rows of A are new.
         first_a, first_b: HBM bytes of a `first` round.
         burst_a: HBM bytes of A in a `burst` round.
+        late: shares of the cores that wait for the first touches.
         again_a, again_b: HBM bytes of a later round because L2 no longer holds them.
         kept_ratio: share of the rounds in which C still fits in L2.
         overflow_bytes: bytes of A, B and C that L2 cannot hold.
@@ -131,6 +154,7 @@ class Traffic:
     first_a: Column
     first_b: Column
     burst_a: Column
+    late: LateShares
     again_a: Column
     again_b: Column
     kept_ratio: Column
@@ -148,14 +172,14 @@ def _hbm_bytes(
     operand: OperandTerms,
     tiles: Column,
     start_bit: IntColumn,
+    plan: TilePlan,
 ) -> Column:
-    """HBM bytes of the whole of A or B: runs that are not along K fetch whole lines in every tile.
-
-    Runs along K follow each other on the same core, which finds the line they share in L2.
-    """
+    """HBM bytes of the whole of A or B: every run of a slab fetches whole lines."""
     own_bytes = operand.outer * terms.input_bytes
     if operand.run_along_k:
-        return terms.k * own_bytes
+        waste = chip.line_waste_ratio * line_waste_bytes(chip, operand, plan.k_l1_bit)
+        steps = np.ceil(terms.k / plan.k_l1)
+        return terms.k * own_bytes + (steps > 1) * steps * operand.outer * waste
     waste = chip.line_waste_ratio * line_waste_bytes(chip, operand, start_bit)
     return terms.k * (own_bytes + tiles * waste)
 
@@ -185,8 +209,9 @@ def build_traffic(
     """First touches of the walk by kind of round."""
     line_bytes = terms.k * terms.input_bytes
     moved = _Bytes(
-        a=_hbm_bytes(terms, chip, terms.a, grid.m_tiles, plan.base_m_bit),
-        b=_hbm_bytes(terms, chip, terms.b, grid.n_tiles, plan.base_n_bit) + terms.bias_total_bytes,
+        a=_hbm_bytes(terms, chip, terms.a, grid.m_tiles, plan.base_m_bit, plan),
+        b=_hbm_bytes(terms, chip, terms.b, grid.n_tiles, plan.base_n_bit, plan)
+        + terms.bias_total_bytes,
         row=grid.m * line_bytes,
         column=grid.n * line_bytes,
         tile=grid.m * grid.n * terms.output_bytes,
@@ -202,6 +227,7 @@ def build_traffic(
     burst_rounds = np.minimum(later_rounds, later_windows)
     first_a = np.minimum(np.maximum(grid.window, round_rows) / grid.m_tiles, 1) * moved.a
     burst_a = (moved.a - first_a) / np.maximum(burst_rounds, _FEW) * np.minimum(burst_rounds, 1)
+    late = _build_late_shares(walk.cores, grid, per_window, first_rounds, reuse)
     again_b_total = later_windows * (1 - reuse.kept_b) * moved.b
 
     total = moved.a + moved.b + terms.output_total_bytes
@@ -213,12 +239,64 @@ def build_traffic(
         first_a=first_a / first_rounds,
         first_b=moved.b / first_rounds,
         burst_a=burst_a,
+        late=late,
         again_a=reuse.again_a,
         again_b=again_b_total / np.maximum(later_rounds, 1),
         kept_ratio=np.minimum(np.maximum(free, 0), 1),
         overflow_bytes=np.maximum(total - chip.l2_bytes, 0),
         hbm_read_bytes=moved.a + moved.b + again_b_total + reuse.again_a * (grid.rounds - 1),
     )
+
+
+def _build_late_shares(
+    cores: Column, grid: Grid, per_window: Column, first_rounds: Column, reuse: _Reuse
+) -> LateShares:
+    """Who waits for first touches.
+
+    Cores with a smaller tile at the edge of C are ahead of the others and touch what they share
+    with them first.
+    """
+    column = _late_share(cores, grid.window) * np.minimum(cores / grid.window, 1)
+    seen = np.minimum(grid.working / per_window, 1)
+    has_rows = grid.m_tiles > 1
+    narrow = NARROW_LEAD * seen * (1 - grid.edge_n / grid.n)
+    is_low = has_rows * (grid.edge_m < grid.m)
+    lead = narrow + is_low * (
+        LOW_LEAD * seen * (narrow > 0) + EARLIER_LOW_LEAD * (grid.rounds > 1)
+    )
+    return LateShares(
+        first=(column + (1 - column) / first_rounds) * (1 - has_rows * np.minimum(lead, 1)),
+        burst=_late_share(cores, per_window) * (1 - narrow),
+        again=column * np.maximum(reuse.again_a > 0, 1 - reuse.kept_b),
+    )
+
+
+@lru_cache(maxsize=4)
+def _gcd_table(most: int) -> Column:
+    """Greatest common divisors of 0..most and 0..most; a look-up is faster than `np.gcd`."""
+    numbers = np.arange(most + 1)
+    return np.gcd.outer(numbers, numbers).astype(np.float64)
+
+
+def gcd_with_cores(count: Column, cores: Column) -> Column:
+    """Greatest common divisor of a count and the number of cores."""
+    table = _gcd_table(int(cores.max()))
+    rest = count - np.floor(count / cores) * cores
+    common: Column = table[rest.astype(np.intp), cores.astype(np.intp)]
+    return common
+
+
+def _late_share(cores: Column, blocks: Column) -> Column:
+    """Share of the cores at work on a group of new blocks that meet it as it begins.
+
+    Groups of that many blocks begin at any multiple of the greatest common divisor with the cores.
+    The cores from there to the end of the round wait for first touches; those that go on with the
+    group in the next round find its slabs in L2. The core that decides the kernel's time is rarely
+    among the few, hence the square.
+    """
+    common = gcd_with_cores(blocks, cores)
+    share = 1 - (np.minimum(blocks, cores) - common) / (2 * cores)
+    return share * share
 
 
 def _build_reuse(

@@ -14,21 +14,20 @@ mmad, as in `walk_kernel`. The bias stays with a B that is loaded in full, else 
 tile.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hwmodel.cost.kernel_costs import KernelCosts
 from hwmodel.cost.residency import WalkPlan
 from hwmodel.cost.store import WayOut
 from hwmodel.cost.terms import ChipRates, Column, ProblemTerms
 from hwmodel.cost.tile import (
-    Round,
     Tile,
     TilePlan,
     TileSize,
     build_tile,
-    fractal_up,
     overlap_cycles,
     round_cycles,
 )
@@ -96,6 +95,7 @@ class _Blocks:
         count: rounds.
         active: cores at work.
         tile: the tile.
+        read_bytes: bytes that an item reads.
         cycles: from a block's first mmad to that of the next block.
         saved: what it takes less when no block follows.
         tail: what is left of its last store then.
@@ -106,6 +106,7 @@ class _Blocks:
     count: Column
     active: Column
     tile: Tile
+    read_bytes: Column
     cycles: Column
     saved: Column
     tail: Column
@@ -122,9 +123,17 @@ def estimate_resident(case: ResidentCase) -> KernelCosts:
     width = np.where(rest == 1, layout.edge_n, layout.n)
     cut = np.minimum(case.walk.n_pieces, width)
     pieces = rest * cut
-    full = _estimate_blocks(case, layout, full_rounds, layout.n, np.minimum(cores, layout.blocks))
-    last = _estimate_blocks(
-        case, layout, np.ceil(pieces / cores), np.ceil(width / cut), np.minimum(pieces, cores)
+    has_full = full_rounds > 0
+    full = _mix_blocks(
+        case, layout, full_rounds, layout.n, np.minimum(cores, layout.blocks), has_full
+    )
+    last = _mix_blocks(
+        case,
+        layout,
+        np.ceil(pieces / cores),
+        np.ceil(width / cut),
+        np.minimum(pieces, cores),
+        ~has_full,
     )
     full_total = full.count * full.cycles
     has_last, none = last.count > 0, np.zeros_like(layout.m)
@@ -137,7 +146,8 @@ def estimate_resident(case: ResidentCase) -> KernelCosts:
         resident_bytes = resident_bytes + terms.bias_total_bytes
     # All cores load the same A at once: the HBM moves it once, every port its own copy.
     resident = np.maximum(
-        resident_bytes * (1 / chip.mte2_port), layout.a_bytes * (1 / chip.hbm_read_total)
+        np.maximum(resident_bytes * (1 / chip.mte2_port), _resident_row_cycles(case, layout)),
+        layout.a_bytes * (1 / chip.hbm_read_total),
     )
     full_items, last_items = full.count * layout.m_tiles, last.count * layout.m_tiles
     return KernelCosts(
@@ -151,8 +161,8 @@ def estimate_resident(case: ResidentCase) -> KernelCosts:
         fixpipe_busy=full_items * full.tile.store + last_items * last.tile.store,
         vector_busy=none,
         hbm_read_bytes=none + terms.input_total_bytes,
-        read_bytes=full_items * full.active * full.tile.read_bytes
-        + last_items * last.active * last.tile.read_bytes
+        read_bytes=full_items * full.active * full.read_bytes
+        + last_items * last.active * last.read_bytes
         + cores * resident_bytes,
         write_bytes=none + terms.output_total_bytes,
         round_count=full_rounds + np.minimum(rest, 1),
@@ -187,26 +197,98 @@ def _build_layout(case: ResidentCase) -> _Layout:
     )
 
 
-def _estimate_blocks(
-    case: ResidentCase, layout: _Layout, count: Column, width: Column, active: Column
+def _resident_row_cycles(case: ResidentCase, layout: _Layout) -> Column:
+    """Least time of the rows of the resident part at a core's port."""
+    terms = case.terms
+    steps = np.ceil(terms.k / np.minimum(case.plan.k_l1, terms.k))
+    if terms.a.run_along_k:
+        rows = terms.a.outer * steps * (steps > 1)
+    else:
+        rows = terms.k * layout.m_tiles * (layout.m_tiles > 1)
+    cycles: Column = (
+        (1 - layout.streamed) * rows * (0 if terms.a.is_padded else case.chip.row_cycles)
+    )
+    return cycles
+
+
+def _mix_blocks(
+    case: ResidentCase,
+    layout: _Layout,
+    count: Column,
+    width: Column,
+    active: Column,
+    is_first: NDArray[np.bool_],
 ) -> _Blocks:
-    """Rounds of blocks of that width: the first item touches the block's B first."""
+    """Rounds of blocks of that width: steps that find their A in L1, and steps that stream it.
+
+    `is_first` says that they are the first rounds of the kernel, which touch the streamed A first.
+    """
+    rounds = _Rounds(count=count, width=width, active=active)
+    kept = _estimate_blocks(case, layout, rounds, a_loaded=0.0, a_new=0.0)
+    if case.resident_slabs is None:
+        return kept
+    streams = _estimate_blocks(case, layout, rounds, a_loaded=1.0, a_new=0.0)
+    touches = _estimate_blocks(case, layout, rounds, a_loaded=1.0, a_new=1.0)
+    first = is_first / np.maximum(count, 1)
+    return _mix(kept, _mix(streams, touches, first), layout.streamed)
+
+
+def _mix(one: _Blocks, other: _Blocks, share: Column) -> _Blocks:
+    """Mean of two kinds of steps."""
+
+    def mean(first: Column, second: Column) -> Column:
+        mixed: Column = first + share * (second - first)
+        return mixed
+
+    return _Blocks(
+        count=one.count,
+        active=one.active,
+        tile=one.tile,
+        read_bytes=mean(one.read_bytes, other.read_bytes),
+        cycles=mean(one.cycles, other.cycles),
+        saved=mean(one.saved, other.saved),
+        tail=one.tail,
+        slab=mean(one.slab, other.slab),
+        load=mean(one.load, other.load),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Rounds:
+    """How many rounds, of blocks how wide, on how many cores."""
+
+    count: Column
+    width: Column
+    active: Column
+
+
+def _estimate_blocks(
+    case: ResidentCase, layout: _Layout, rounds: _Rounds, *, a_loaded: float, a_new: float
+) -> _Blocks:
+    """Rounds whose blocks' first items touch their B first.
+
+    `a_loaded` is 1 where items stream A, `a_new` where no core has touched that A before.
+    """
     chip, terms = case.chip, case.terms
+    width, active = rounds.width, rounds.active
     size = TileSize(
         m=layout.m,
         n=width,
         length=terms.k + np.zeros_like(width),
         active=active,
-        a_loaded=layout.streamed,
+        a_loaded=a_loaded,
         bias_loaded=0.0 if case.keeps_bias else 1.0,
     )
     tile = build_tile(terms, chip, case.plan, size, case.way_out)
     touched = active * width * terms.k * terms.input_bytes
-    new = round_cycles(chip, tile, np.zeros_like(width), touched)
-    again = round_cycles(chip, tile, np.zeros_like(width), touched * (1 - layout.fits))
-    others, height = layout.m_tiles - 1, layout.edge_m / layout.m
+    a_touched = layout.m * terms.k * (terms.input_bytes * a_new)
+    new = round_cycles(chip, tile, a_touched, touched)
+    again = round_cycles(chip, tile, a_touched, touched * (1 - layout.fits))
+    others = layout.m_tiles - 1
     has_others = others > 0
-    edge, edge_finish = _edge_cycles(layout, tile, again)
+    edge_tile = build_tile(terms, chip, case.plan, replace(size, m=layout.edge_m), case.way_out)
+    last = round_cycles(chip, edge_tile, a_touched, touched * (1 - layout.fits))
+    edge, edge_finish = last.cycles, last.finish
     block = new.cycles + np.maximum(others - 1, 0) * again.cycles + has_others * edge
     saved = np.where(has_others, edge - edge_finish, new.cycles - new.finish)
     finish = np.minimum(block - saved, block)
@@ -217,27 +299,14 @@ def _estimate_blocks(
     )
     cycles = flooded + layout.kept_ratio * (block - flooded)
     finish = flooded_finish + layout.kept_ratio * (finish - flooded_finish)
-    last_l0 = tile.store - tile.tail
     return _Blocks(
-        count=count,
+        count=rounds.count,
         active=active,
         tile=tile,
+        read_bytes=tile.read_bytes,
         cycles=cycles,
         saved=np.maximum(cycles - finish, 0),
-        tail=np.maximum(tile.store * height - last_l0, 0),
+        tail=edge_tile.tail,
         slab=new.slab,
         load=new.load + others * again.load,
     )
-
-
-def _edge_cycles(layout: _Layout, tile: Tile, again: Round) -> tuple[Column, Column]:
-    """Times of a block's last, low tile: before the next block, and when none follows."""
-    height = layout.edge_m / layout.m
-    fractals = fractal_up(layout.edge_m) / fractal_up(layout.m)
-    loads = again.a_load * height + again.b_load
-    edge = np.minimum(
-        np.maximum(np.maximum(tile.chain * fractals, loads), again.cycles * height), again.cycles
-    )
-    after_slab = loads * (1 - tile.step_share) + tile.last_chain * fractals
-    finish = np.maximum(np.maximum(tile.chain * fractals, after_slab), again.finish * height)
-    return edge, finish

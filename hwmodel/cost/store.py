@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from hwmodel.cost.terms import ChipRates, Column, IntColumn, ProblemTerms
+from hwmodel.footprint import L0C_ELEMENT_BYTES
 
 UB_BLOCK_BYTES = 32
 """Rows in UB are whole blocks of this size (kernels.md, "Fixpipe optimisation")."""
@@ -29,9 +30,8 @@ class UbStore:
     rows_share: float
     is_double: Column
 
-    def cycles(self, chip: ChipRates, rows: Column, row_bytes: Column) -> Column:
+    def cycles(self, chip: ChipRates, rows: Column, row_bytes: Column, into_ub: Column) -> Column:
         """Cycles from one tile to the next that the way out takes; UB rows are whole blocks."""
-        into_ub = rows * row_bytes * (1 / chip.fixpipe)
         padded = rows * np.ceil(row_bytes * (1 / UB_BLOCK_BYTES)) * UB_BLOCK_BYTES
         out_of_ub = padded * (self.rows_share / chip.aiv_ub_to_hbm)
         overlapped = np.maximum(into_ub, out_of_ub)
@@ -59,11 +59,15 @@ class WayOut:
         """Time of an m x n tile's way out of L0C, cycles."""
         rows, columns = (n, m) if terms.is_transposed else (m, n)
         row_bytes = columns * self.element_bytes
+        out_of_l0c = rows * columns * (L0C_ELEMENT_BYTES / chip.fixpipe)
         if self.through_ub is not None:
-            return self.through_ub.cycles(chip, rows, row_bytes)
-        cycles = rows * row_bytes * (1 / chip.fixpipe)
-        if not self.in_one_run:
-            cycles += rows * partial_line_cycles(chip, terms, base_c_bit, row_bytes)
+            return self.through_ub.cycles(chip, rows, row_bytes, out_of_l0c)
+        if self.in_one_run:
+            return out_of_l0c
+        whole = terms.a.outer if terms.is_transposed else terms.b.outer
+        cycles: Column = out_of_l0c + (columns < whole) * rows * partial_line_cycles(
+            chip, terms, base_c_bit
+        )
         return cycles
 
 
@@ -71,17 +75,13 @@ TO_WORKSPACE = WayOut(element_bytes=WORKSPACE_BYTES, in_one_run=True)
 """The way of a stream-K partial sum."""
 
 
-def partial_line_cycles(
-    chip: ChipRates, terms: ProblemTerms, base_c_bit: IntColumn, row_bytes: Column
-) -> Column:
+def partial_line_cycles(chip: ChipRates, terms: ProblemTerms, base_c_bit: IntColumn) -> Column:
     """Cycles that the partial lines of C at both ends of a row's run cost.
 
     A run starts at a multiple of g, the greatest power of two in the pitch of C and in the
-    distance between the tiles' starts: each end is off a line with the probability 1 - g/line. A
-    run shorter than a line touches only 1 + (bytes - g)/line lines.
+    distance between the tiles' starts: each end is off a line with the probability 1 - g/line.
     """
     per_byte = 1 / chip.line_bytes
     grain = np.minimum(np.minimum(terms.c_pitch_bit, base_c_bit), chip.line_bytes)
-    touched = 1 + np.maximum(row_bytes - grain, 0) * per_byte
-    cycles: Column = np.minimum(2 - 2 * per_byte * grain, touched) * chip.partial_line_cycles
+    cycles: Column = (2 - 2 * per_byte * grain) * chip.partial_line_cycles
     return cycles

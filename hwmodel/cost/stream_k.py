@@ -47,8 +47,8 @@ def reduction_cycles(
     row_grain = np.ceil(BAND_ELEMENTS / pitch)
     rows = np.minimum(np.ceil(np.ceil(m / (2 * pieces)) / row_grain) * row_grain, m)
     row_bytes = n * terms.output_bytes
-    copy_in = rows * pitch * pieces * (WORKSPACE_BYTES / chip.aiv_ub_to_l2)
+    copy_in = rows * pitch * pieces * (WORKSPACE_BYTES / chip.aiv_reduce)
     passes = rows * pitch * (pieces / chip.vector_lanes)
-    partial = partial_line_cycles(chip, terms, plan.base_c_bit, row_bytes)
-    cycles: Column = copy_in + passes + rows * (row_bytes * (1 / chip.aiv_ub_to_l2) + partial)
+    partial = partial_line_cycles(chip, terms, plan.base_c_bit)
+    cycles: Column = copy_in + passes + rows * (row_bytes * (1 / chip.aiv_reduce) + partial)
     return cycles

@@ -14,6 +14,8 @@ from numpy.typing import NDArray
 from hwmodel.cost.constants import PipelineConstants
 from hwmodel.cost.roofline import macs_per_cycle
 from hwmodel.dtypes import Format
+from hwmodel.emulator.constants import GRAINS_PER_BYTE, SHARE_ONE, TICKS_PER_CYCLE
+from hwmodel.emulator.spec_constants import constants_from_spec
 from hwmodel.problem import GemmProblem
 from hwmodel.spec import HardwareSpec
 
@@ -47,12 +49,15 @@ class ChipRates:
     line_bytes: float
     line_waste_ratio: float
     overlap_loss_ratio: float
+    row_cycles: float
+    tile_cycles: float
     partial_line_cycles: float
     launch_cycles: float
     mixed_extra_cycles: float
     barrier_cycles: float
     aiv_hbm: float
     aiv_ub_to_l2: float
+    aiv_reduce: float
     aiv_ub_to_hbm: float
     vector_lanes: float
     aiv_num: float
@@ -61,37 +66,56 @@ class ChipRates:
 def chip_rates(
     problem: GemmProblem, spec: HardwareSpec, constants: PipelineConstants
 ) -> ChipRates:
-    """The rates that the problem's input type sees on this chip."""
-    rates, fixed = spec.rates, spec.fixed
+    """The rates that the problem's input type sees on this chip.
+
+    They are the emulator's, calibrated where the spec has a calibration of it, times the ratios
+    fitted for this model.
+    """
+    rates, fine = spec.rates, constants_from_spec(spec)
     efficiency = min(1.0, spec.compute.cube_efficiency_ratio * constants.cube_efficiency_ratio)
-    usable = min(1.0, spec.cache.l2_usable_ratio)
+    hbm_total = _per_cycle(fine.hbm_grains) * constants.hbm_read_ratio
+    l2_latency = _cycles(fine.l2_latency_ticks)
+    hbm_latency = l2_latency + _cycles(fine.hbm_latency_ticks)
     return ChipRates(
         clock_mhz=float(spec.cores.clock_mhz),
         macs_per_cycle=macs_per_cycle(problem, spec) * efficiency,
         l1_to_l0a=rates.l1_to_l0a_bytes_per_cycle,
         l1_to_l0b=rates.l1_to_l0b_bytes_per_cycle,
-        fixpipe=rates.fixpipe_bytes_per_cycle,
-        mte2_port=rates.mte2_port_bytes_per_cycle * constants.mte2_port_ratio,
-        hbm_read_total=rates.hbm_read_total_bytes_per_cycle * constants.hbm_read_ratio,
-        hbm_write_total=rates.hbm_write_total_bytes_per_cycle,
-        l2_total=rates.l2_total_bytes_per_cycle * constants.l2_ratio,
+        fixpipe=fine.fixpipe_q / GRAINS_PER_BYTE,
+        mte2_port=fine.port_q / GRAINS_PER_BYTE * constants.mte2_port_ratio,
+        hbm_read_total=hbm_total,
+        hbm_write_total=hbm_total * SHARE_ONE / fine.hbm_write_cost_f,
+        l2_total=_per_cycle(fine.l2_grains) * constants.l2_ratio,
         l2_write_total=rates.l2_write_total_bytes_per_cycle,
-        l2_bytes=spec.buffers.l2_bytes * usable,
-        l2_latency=fixed.l2_first_access_cycles,
-        hbm_latency=fixed.hbm_first_access_cycles,
+        l2_bytes=float(fine.l2_capacity_bytes),
+        l2_latency=l2_latency,
+        hbm_latency=hbm_latency,
         line_bytes=float(spec.cache.line_bytes),
-        line_waste_ratio=constants.line_waste_ratio,
+        line_waste_ratio=fine.line_waste_f / SHARE_ONE * constants.line_waste_ratio,
         overlap_loss_ratio=constants.overlap_loss_ratio,
-        partial_line_cycles=fixed.partial_line_cycles,
-        launch_cycles=spec.us_to_cycles(fixed.launch_us) + fixed.hbm_first_access_cycles,
-        mixed_extra_cycles=spec.us_to_cycles(fixed.mixed_kernel_extra_us),
-        barrier_cycles=spec.us_to_cycles(fixed.stream_k_barrier_us) * constants.barrier_ratio,
+        row_cycles=_cycles(fine.row_ticks),
+        tile_cycles=_cycles(fine.tile_ticks),
+        partial_line_cycles=_cycles(fine.partial_ticks),
+        launch_cycles=_cycles(fine.launch_ticks) + hbm_latency,
+        mixed_extra_cycles=_cycles(fine.mixed_kernel_extra_ticks),
+        barrier_cycles=_cycles(fine.barrier_ticks) * constants.barrier_ratio,
         aiv_hbm=rates.aiv_hbm_bytes_per_cycle,
         aiv_ub_to_l2=rates.aiv_ub_to_l2_bytes_per_cycle,
+        aiv_reduce=fine.aiv_reduce_q / GRAINS_PER_BYTE,
         aiv_ub_to_hbm=rates.aiv_ub_to_hbm_bytes_per_cycle,
         vector_lanes=float(spec.compute.vector_lanes_per_cycle),
         aiv_num=float(spec.cores.aiv_num),
     )
+
+
+def _cycles(ticks: int) -> float:
+    """The emulator's ticks in cycles."""
+    return ticks / TICKS_PER_CYCLE
+
+
+def _per_cycle(grains: int) -> float:
+    """The emulator's rate of a shared resource in bytes per cycle."""
+    return grains * TICKS_PER_CYCLE / GRAINS_PER_BYTE
 
 
 def lowest_bit(value: IntColumn) -> IntColumn:

@@ -30,11 +30,12 @@ from hwmodel.cost.store import WayOut
 from hwmodel.cost.terms import ChipRates, Column, IntColumn, OperandTerms, ProblemTerms
 from hwmodel.integers import FRACTAL
 
+L1_SLOTS = 2
+"""Slots of an L1 slab but under a full or partial load; a slot is taken from the request of its
+load to the last read of MTE1."""
+
 L0_HALVES = 2
 """L0A and L0B are used in two halves: MTE1 runs that many L0 steps ahead (kernels.md)."""
-
-L1_SLOTS = 2
-"""Slots of an L1 slab: a slot is taken from the request of its load to the last read of MTE1."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,8 +48,7 @@ class TilePlan:
         base_m_bit, base_n_bit, k_l1_bit: greatest power of two that divides their bytes.
         base_c_bit: the same of a row of a tile of C.
         single_l0c: 1 where L0C holds one tile, 0 where it holds two.
-        deep_l1: 1 where the streamed operand has four L1 slots and loads run far ahead, else 0;
-            None where no plan has.
+        slots: L1 slots of the streamed operands.
     """
 
     base_m: Column
@@ -60,7 +60,7 @@ class TilePlan:
     k_l1_bit: IntColumn
     base_c_bit: IntColumn
     single_l0c: Column
-    deep_l1: Column | None
+    slots: Column | float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,6 +76,7 @@ class Tile:
         l2_load: time of all its loads at the L2 rate that the cores share.
         floor: least time of an item before another one, whatever the loads: chain, exposed
             fixpipe, L2.
+        stall: what of the store keeps the cube from the next tile.
         step_chain, last_chain: the cube's time of a full and of the last L1 step.
         step_count: L1 steps.
         step_share, last_share: share of the tile's K in a full and in the last L1 step.
@@ -95,6 +96,7 @@ class Tile:
     bias_port: Column | float
     l2_load: Column
     floor: Column
+    stall: Column
     step_chain: Column
     last_chain: Column
     step_count: Column
@@ -106,7 +108,7 @@ class Tile:
     tail: Column
     output_bytes: Column
     read_bytes: Column
-    deep_l1: Column | None
+    slots: Column | float
 
 
 def line_waste_bytes(
@@ -124,25 +126,25 @@ def line_waste_bytes(
     return waste
 
 
-def _part_bytes(
+def _port_cycles(
     chip: ChipRates,
     terms: ProblemTerms,
     operand: OperandTerms,
     outer: Column,
     steps: Column,
     length: Column,
-    start_bits: tuple[IntColumn, IntColumn],
 ) -> Column:
-    """Bytes of a tile's part of one operand, in whole lines.
-
-    The start bits are those of the steps along K and of the tiles along the outer dimension.
-    """
-    along_k, along_outer = start_bits
+    """Time to load a tile's part of one operand at the core's port; every row has a least time."""
+    by_bytes = outer * length * (terms.input_bytes / chip.mte2_port)
+    if operand.is_padded:
+        return by_bytes
+    # A slab that is one contiguous run counts as one row.
     if operand.run_along_k:
-        return outer * (
-            length * terms.input_bytes + steps * line_waste_bytes(chip, operand, along_k)
-        )
-    return length * (outer * terms.input_bytes + line_waste_bytes(chip, operand, along_outer))
+        rows = outer * steps * (length / steps < terms.k)
+    else:
+        rows = length * (outer < operand.outer)
+    by_rows = rows * chip.row_cycles
+    return np.maximum(by_bytes, by_rows)
 
 
 def fractal_up(length: Column) -> Column:
@@ -206,28 +208,31 @@ def _build_steps(terms: ProblemTerms, chip: ChipRates, plan: TilePlan, size: Til
     )
 
 
-def _build_bytes(
-    terms: ProblemTerms, chip: ChipRates, plan: TilePlan, size: TileSize, steps: _Steps
-) -> tuple[Column, Column, Column | float]:
-    """Bytes of the tile's parts of A, B and bias that are loaded."""
-    a_bytes, b_bytes = (
-        _part_bytes(
-            chip,
-            terms,
-            operand,
-            outer,
-            steps.step_count,
-            size.length,
-            (plan.k_l1_bit, outer_bit),
-        )
-        for operand, outer, outer_bit in (
-            (terms.a, size.m, plan.base_m_bit),
-            (terms.b, size.n, plan.base_n_bit),
-        )
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Loads:
+    """The tile's loads: bytes of all, and times at the port of A, B and bias."""
+
+    read_bytes: Column
+    a_port: Column
+    b_port: Column
+    bias_port: Column | float
+
+
+def _build_loads(terms: ProblemTerms, chip: ChipRates, size: TileSize, steps: _Steps) -> _Loads:
+    """The parts of A, B and bias that are loaded."""
+    a_port, b_port = (
+        _port_cycles(chip, terms, operand, outer, steps.step_count, size.length)
+        for operand, outer in ((terms.a, size.m), (terms.b, size.n))
     )
     columns = size.m if terms.is_transposed else size.n
     bias = size.bias_loaded * columns * terms.bias_bytes if terms.bias_bytes else 0.0
-    return size.a_loaded * a_bytes, b_bytes, bias
+    outer = size.a_loaded * size.m + size.n
+    return _Loads(
+        read_bytes=outer * size.length * terms.input_bytes + bias,
+        a_port=size.a_loaded * a_port,
+        b_port=b_port,
+        bias_port=bias * (1 / chip.mte2_port),
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -237,6 +242,7 @@ class _Store:
     alone: Column
     tail: Column
     floor: Column
+    stall: Column
 
 
 def _build_store(
@@ -257,16 +263,17 @@ def _build_store(
     head_start = np.maximum(steps.has_previous * first_cube - steps.mte1_per_k * steps.last_l0, 0)
     competing = np.minimum(np.maximum(slab_bytes - chip.mte2_port * head_start, 0), output_bytes)
     all_l2 = size.active * (1 / chip.l2_total)
-    write_cycles = output_bytes * (size.active * (1 / chip.l2_write_total))
-    alone = np.maximum(way_out, write_cycles)
+    alone = np.maximum(way_out, output_bytes * all_l2)
     fixpipe = np.maximum(alone, (output_bytes + competing) * all_l2)
-    hidden = np.minimum(first_cube + last_cube, chain)
-    exposed = fixpipe + plan.single_l0c * (chain - hidden)
-    l2_cycles = np.maximum(write_cycles, (read_bytes + output_bytes) * all_l2)
+    hidden = np.minimum(first_cube + last_cube, chain) + chip.tile_cycles
+    stall = plan.single_l0c * np.maximum(fixpipe - hidden, 0)
+    exposed = np.maximum(fixpipe, chain + chip.tile_cycles + stall)
+    l2_cycles = (read_bytes + output_bytes) * all_l2
     return _Store(
         alone=alone,
         tail=np.maximum(alone - last_cube, 0),
-        floor=np.maximum(np.maximum(exposed, chain), l2_cycles),
+        floor=np.maximum(exposed, l2_cycles),
+        stall=stall,
     )
 
 
@@ -275,8 +282,8 @@ def build_tile(
 ) -> Tile:
     """The tile of that size and way out, ready for `round_cycles`."""
     steps = _build_steps(terms, chip, plan, size)
-    a_bytes, b_bytes, bias_bytes = _build_bytes(terms, chip, plan, size, steps)
-    read_bytes = a_bytes + b_bytes + bias_bytes
+    loads = _build_loads(terms, chip, size, steps)
+    read_bytes = loads.read_bytes
     output_bytes = size.m * size.n * way_out.element_bytes
     length_up = np.ceil(size.length * (1 / terms.k_fractal)) * terms.k_fractal
     chain = steps.cube_per_k * length_up
@@ -287,11 +294,12 @@ def build_tile(
         mmad=steps.mmad_per_k * length_up,
         chain=chain,
         mte1=steps.mte1_per_k * size.length,
-        a_port=a_bytes * (1 / chip.mte2_port),
-        b_port=b_bytes * (1 / chip.mte2_port),
-        bias_port=bias_bytes * (1 / chip.mte2_port),
+        a_port=loads.a_port,
+        b_port=loads.b_port,
+        bias_port=loads.bias_port,
         l2_load=read_bytes * all_l2,
         floor=store.floor,
+        stall=store.stall,
         step_chain=chain * steps.step_share,
         last_chain=chain * steps.last_share,
         step_count=steps.step_count,
@@ -306,7 +314,7 @@ def build_tile(
         tail=store.tail,
         output_bytes=output_bytes,
         read_bytes=read_bytes,
-        deep_l1=plan.deep_l1,
+        slots=plan.slots,
     )
 
 
@@ -322,6 +330,7 @@ class Round:
         load: MTE2's busy time.
         a_load: its time for A.
         b_load: its time for B and bias.
+        waiting: what the latencies of its loads add to them and the chain, spread over the slots.
         hbm: time of the round's first touches at the HBM rate.
     """
 
@@ -332,13 +341,22 @@ class Round:
     load: Column
     a_load: Column
     b_load: Column
+    waiting: Column
     hbm: Column
 
 
 def round_cycles(
-    chip: ChipRates, tile: Tile, a_hbm_bytes: Column, b_hbm_bytes: Column, *, is_cold: bool = False
+    chip: ChipRates,
+    tile: Tile,
+    a_hbm_bytes: Column,
+    b_hbm_bytes: Column,
+    *,
+    late_share: Column | float = 1.0,
 ) -> Round:
-    """Times of a tile in a round that touches the given bytes of A and B, of all cores, first."""
+    """Times of a tile in a round that touches the given bytes of A and B, of all cores, first.
+
+    `late_share` is the share of the cores that wait for first touches; the others come later.
+    """
     a_hbm = a_hbm_bytes * (1 / chip.hbm_read_total)
     b_hbm = b_hbm_bytes * (1 / chip.hbm_read_total)
     a_load = np.maximum(tile.a_port, a_hbm)
@@ -353,15 +371,27 @@ def round_cycles(
     inner = (tile.step_count - 2) * np.maximum(tile.step_chain, wait) + np.maximum(
         tile.step_chain, last_wait
     )
-    latency = chip.l2_latency + (a_hbm + b_hbm > 0) * (chip.hbm_latency - chip.l2_latency)
-    hidden = latency - tile.slack
+    late = (a_hbm + b_hbm > 0) * ((chip.hbm_latency - chip.l2_latency) / tile.slots)
+    hidden = chip.l2_latency - tile.slack
     in_flight = (tile.step_count - 1) * hidden + load + tile.chain
-    alone = np.maximum(inner + tile.last_chain, in_flight * (1 / L1_SLOTS) - slab)
-    between = in_flight if is_cold else in_flight + hidden
-    steps = np.maximum(inner + np.maximum(tile.last_chain, next_wait), between * (1 / L1_SLOTS))
-    if tile.deep_l1 is not None:
-        steps = steps * (1 - tile.deep_l1)
-        alone = np.maximum(alone * (1 - tile.deep_l1), tile.chain)
+    ahead = np.minimum(tile.stall, np.maximum(wait - tile.step_chain, 0))
+    to_next = tile.last_chain + chip.tile_cycles + tile.stall - ahead
+    by_steps = inner + np.maximum(to_next, next_wait)
+    last_step = inner + tile.last_chain
+    if isinstance(tile.slots, np.ndarray):
+        # With more slots than two the loads run so far ahead that single steps do not matter.
+        is_double = tile.slots <= L1_SLOTS
+        by_steps, last_step = by_steps * is_double, np.maximum(last_step * is_double, tile.chain)
+    # With as many steps as slots, or a multiple, the same slot always holds the short last step.
+    turns = tile.step_count / tile.slots
+    uneven = (
+        (turns == np.floor(turns)) * (tile.step_share - tile.last_share) * (spread + tile.chain)
+    )
+    between = (in_flight + hidden + chip.tile_cycles + tile.stall + uneven) / tile.slots
+    steps = _blend(by_steps, between, late * tile.step_count, late_share)
+    alone = _blend(
+        last_step, in_flight / tile.slots - slab, late * (tile.step_count - 1), late_share
+    )
     # MTE2 never pauses: the last slab comes when all are loaded, and may find the cube behind.
     behind = np.maximum(tile.step_chain - spread * tile.last_share, 0) * (tile.step_count > 1)
     unloaded = np.maximum(steps, tile.floor)
@@ -373,8 +403,17 @@ def round_cycles(
         load=load,
         a_load=a_load,
         b_load=b_load,
+        waiting=tile.step_count * (hidden / tile.slots + late * late_share),
         hbm=a_hbm + b_hbm,
     )
+
+
+def _blend(others: Column, in_flight: Column, late: Column, share: Column | float) -> Column:
+    """Mean time of the cores that wait for first touches, a share of all, and of the others."""
+    soon = np.maximum(others, in_flight)
+    late_cycles = np.maximum(soon, in_flight + late)
+    mean: Column = soon + share * (late_cycles - soon)
+    return mean
 
 
 def overlap_cycles(chip: ChipRates, first: Column, second: Column) -> Column:

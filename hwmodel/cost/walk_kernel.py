@@ -14,7 +14,7 @@ ones where the walk ends there.
 B_PANEL is A_PANEL on the transposed problem.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +32,7 @@ from hwmodel.cost.store import TO_WORKSPACE, WayOut
 from hwmodel.cost.stream_k import StreamKPlan, reduction_cycles
 from hwmodel.cost.terms import ChipRates, Column, ProblemTerms
 from hwmodel.cost.tile import (
+    L1_SLOTS,
     Round,
     Tile,
     TilePlan,
@@ -167,7 +168,7 @@ def _estimate_full_rounds(case: WalkCase, grid: Grid, traffic: Traffic) -> _Full
         a_loaded=_loaded_share(case, grid),
         bias_loaded=share,
     )
-    tile = build_tile(case.terms, chip, case.plan, size, case.way_out)
+    tile = build_tile(case.terms, chip, _with_slots(case, grid), size, case.way_out)
     first = np.minimum(traffic.first_rounds, grid.full_rounds)
     later = grid.full_rounds - first
     burst = np.minimum(traffic.burst_rounds, later)
@@ -177,8 +178,10 @@ def _estimate_full_rounds(case: WalkCase, grid: Grid, traffic: Traffic) -> _Full
         (traffic.again_a, traffic.again_b),
     )
     rounds = tuple(
-        round_cycles(chip, tile, a * share, b * share, is_cold=kind == 0)
-        for kind, (a, b) in enumerate(touched)
+        round_cycles(chip, tile, a * share, b * share, late_share=late)
+        for (a, b), late in zip(
+            touched, (traffic.late.first, traffic.late.burst, traffic.late.again), strict=True
+        )
     )
     write_back = tile.output_bytes * (case.walk.cores * (1 / chip.hbm_write_total))
     edge = _edge_share(case.walk, grid)
@@ -230,12 +233,33 @@ def _loaded_share(case: WalkCase, grid: Grid) -> Column | float:
     """
     if case.resident_slabs is None:
         return 1.0
-    cores = case.walk.cores
-    slabs = np.ceil(case.terms.k / np.minimum(case.plan.k_l1, case.terms.k))
-    in_step = cores % grid.window == 0
-    kept_items = np.maximum(1 - cores / (grid.window * grid.n_tiles), 0) * in_step
-    share: Column = 1 - kept_items * np.minimum(case.resident_slabs / slabs, 1)
+    share: Column = 1 - _kept_items(case, grid) * np.minimum(
+        case.resident_slabs / _slab_count(case), 1
+    )
     return share
+
+
+def _kept_items(case: WalkCase, grid: Grid) -> Column:
+    """Share of the items that follow one of the same block row on their core."""
+    cores = case.walk.cores
+    in_step = cores % grid.window == 0
+    share: Column = np.maximum(1 - cores / (grid.window * grid.n_tiles), 0) * in_step
+    return share
+
+
+def _slab_count(case: WalkCase) -> Column:
+    """L1 slabs of a tile."""
+    count: Column = np.ceil(case.terms.k / np.minimum(case.plan.k_l1, case.terms.k))
+    return count
+
+
+def _with_slots(case: WalkCase, grid: Grid) -> TilePlan:
+    """The plan with the slots that a panel leaves: one where its only slab is replaced."""
+    if case.resident_slabs is None:
+        return case.plan
+    is_only = _slab_count(case) == 1
+    slots = np.where(is_only, 1 / (1 - 0.5 * _kept_items(case, grid)), L1_SLOTS)
+    return replace(case.plan, slots=slots)
 
 
 def _edge_share(walk: WalkPlan, grid: Grid) -> Column | None:
@@ -267,13 +291,10 @@ def _mean_cycles(
     if edge is None:
         return mean
     width = grid.edge_n / grid.n
-    narrow = np.maximum(
-        np.maximum(
-            tile.chain * (fractal_up(grid.edge_n) / fractal_up(grid.n)),
-            one.a_load + one.b_load * width,
-        ),
-        mean * width,
-    )
+    chain = tile.chain * (fractal_up(grid.edge_n) / fractal_up(grid.n))
+    load = one.a_load + one.b_load * width
+    in_flight = one.waiting + (load + chain) / tile.slots
+    narrow = np.maximum(np.maximum(chain, load), np.maximum(in_flight, mean * width))
     averaged: Column = mean - edge * np.maximum(mean - narrow, 0)
     return averaged
 
@@ -301,7 +322,7 @@ def _estimate_last_round(case: WalkCase, grid: Grid, traffic: Traffic) -> _LastR
     )
     tile = build_tile(case.terms, case.chip, case.plan, size, way_out)
     a_bytes, b_bytes = _last_round_touches(grid, traffic, cores)
-    one = round_cycles(case.chip, tile, a_bytes / per_core, b_bytes / per_core, is_cold=True)
+    one = round_cycles(case.chip, tile, a_bytes / per_core, b_bytes / per_core)
     # What L2 held before the round stays there at its end if all of it fits.
     round_bytes = grid.rest * m * n * case.terms.output_bytes
     write_back = np.minimum(round_bytes, traffic.overflow_bytes) * (1 / case.chip.hbm_write_total)
