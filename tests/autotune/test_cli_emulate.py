@@ -12,8 +12,8 @@ import pytest
 
 from autotune import __main__ as program
 from autotune import emulation
-from autotune.cli.kernel_arguments import change_plan
 from autotune.cli.problem_arguments import PROBLEM_OPTIONS
+from autotune.plan_fields import change_plan
 from baseline.decision import decide
 from hwmodel.emulator import trace
 from hwmodel.emulator.extrapolation import emulate_long
@@ -119,12 +119,12 @@ def test_other_templates_take_what_follows_from_them() -> None:
     spec = load_hardware("ascend950pr-9589")
     baseline = decide(problem, spec).plan
     stream_k = change_plan(
-        problem, spec, baseline, {"template": "stream_k", "single_core_k": 3584}
+        problem, spec, baseline, {"template": "stream_k", "single_core_k": 3584}, "--plan"
     )
     assert (stream_k.single_core_k, stream_k.used_core_num) == (3584, 32)
-    back = change_plan(problem, spec, stream_k, {"template": "aswt"})
+    back = change_plan(problem, spec, stream_k, {"template": "aswt"}, "--plan")
     assert (back.single_core_k, back.used_core_num) == (7168, 32)
-    vector = change_plan(problem, spec, baseline, {"template": "vector"})
+    vector = change_plan(problem, spec, baseline, {"template": "vector"}, "--plan")
     assert vector.template is Template.VECTOR
 
 
