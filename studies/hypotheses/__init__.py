@@ -1,0 +1,1 @@
+"""The six hypotheses, their union and the best known: claims, runs and verdicts."""
