@@ -52,12 +52,12 @@ class Comparison:
 
     @property
     def judged_ratio(self) -> float:
-        """r by the judge: above 1 the treatment is faster."""
+        """Ratio r by the judge: above 1 the treatment is faster."""
         return self.control.judge_us / self.treatment.judge_us
 
     @property
     def selected_ratio(self) -> float:
-        """r by the selector, never below 1."""
+        """Ratio r by the selector, never below 1."""
         return self.control.selector_us / self.treatment.selector_us
 
     @property
