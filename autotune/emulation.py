@@ -8,6 +8,7 @@ from hwmodel.emulator.engine import EventLog
 from hwmodel.emulator.extrapolation import LONG_EVENTS, count_events, emulate_long
 from hwmodel.emulator.result import EmulationResult
 from hwmodel.emulator.spec_constants import constants_from_spec
+from hwmodel.emulator.vector_engine import emulate_vector_with_log
 from hwmodel.integers import ceil_div
 from hwmodel.plan import CUBE_TEMPLATES, KernelPlan
 from hwmodel.problem import GemmProblem
@@ -27,7 +28,7 @@ class Emulation:
         plan: the plan.
         constants: the chip's figures as the emulator takes them.
         result: the result.
-        log: the log; None of vector kernels and of long ones.
+        log: the log; None of long kernels.
     """
 
     problem: GemmProblem
@@ -45,13 +46,13 @@ class Emulation:
     @property
     def why_no_log(self) -> str:
         """In a few words, where there is no log."""
-        if self.plan.template in CUBE_TEMPLATES:
-            return "the kernel has more steps than are logged"
-        return "kernels of the vector cores are not logged"
+        return "the kernel has more steps than are logged"
 
 
 def estimate_log_rows(problem: GemmProblem, plan: KernelPlan) -> int:
-    """About how many rows its log has: events, and two a L0 step."""
+    """About how many rows its log has: events, and two a L0 step or one a vector step."""
+    if plan.template not in CUBE_TEMPLATES:
+        return 2 * count_events(problem, plan)
     tiles = plan.m_tiles(problem) * plan.n_tiles(problem)
     l0_steps = tiles * ceil_div(problem.k, plan.base_k)
     return count_events(problem, plan) + 2 * l0_steps
@@ -71,14 +72,13 @@ def run_emulation(problem: GemmProblem, spec: HardwareSpec, plan: KernelPlan) ->
     """
     constants = constants_from_spec(spec)
     log: EventLog | None = None
-    if (
-        plan.template not in CUBE_TEMPLATES
-        or count_events(problem, plan) > LONG_EVENTS
-        or estimate_log_rows(problem, plan) > MAX_LOG_ROWS
-    ):
+    events, rows = count_events(problem, plan), estimate_log_rows(problem, plan)
+    if events > LONG_EVENTS or rows > MAX_LOG_ROWS:
         result = emulate_long(problem, plan, constants, limit_events=LONG_EVENTS)
-    else:
+    elif plan.template in CUBE_TEMPLATES:
         result, log = engine.emulate_with_log(problem, plan, constants)
+    else:
+        result, log = emulate_vector_with_log(problem, plan, constants)
     return Emulation(
         problem=problem, spec=spec, plan=plan, constants=constants, result=result, log=log
     )

@@ -18,6 +18,15 @@ and idle time of a pipe add up to the makespan.
 | FIXPIPE | `tile` | for the cube to finish a tile |
 | FIXPIPE | `ub_slot` | for MTE3 to empty a slot of UB |
 | MTE3 | `tile` | for the fixpipe to fill a slot of UB |
+
+On a vector core:
+
+| pipe | reason | it waits |
+|---|---|---|
+| MTE2 | `ub_slot` | for V to free the half of UB that the next step is loaded into |
+| VECTOR | `loads` | for MTE2 to complete the inputs of the step |
+| VECTOR | `ub_slot` | for MTE3 to store the tile before from its one place in UB |
+| MTE3 | `tile` | for V to finish a tile |
 """
 
 from collections.abc import Mapping
@@ -46,6 +55,7 @@ class Pipe(StrEnum):
     MTE1 = "MTE1"
     CUBE = "CUBE"
     FIXPIPE = "FIXPIPE"
+    VECTOR = "VECTOR"
     MTE3 = "MTE3"
 
 
@@ -114,7 +124,7 @@ def compute_activities(
     constants: EmulatorConstants,
     core: int,
 ) -> dict[Pipe, PipeActivity]:
-    """What each pipe of a core did; without MTE3 where the kernel does not use it.
+    """What each pipe of a core did; without MTE3 where a cube kernel does not use it.
 
     Args:
         result: the run's result.
@@ -125,23 +135,48 @@ def compute_activities(
     """
     rows = log.rows[log.rows[:, layout.LOG_CORE] == core]
     pieces = [rows[rows[:, layout.LOG_PIPE] == number] for number in range(len(PIPES))]
-    activity = result.cores[core]
-    mte2, mte1, cube, fixpipe, mte3 = pieces
-    uses_ub = _stores_through_ub(plan)
     launch = compute_launch_ticks(plan, constants)
+    if plan.template in CUBE_TEMPLATES:
+        stalls = _cube_core_stalls(pieces, result.cores[core], plan, launch, constants)
+    else:
+        stalls = _vector_core_stalls(pieces, launch, constants)
+    return {
+        pipe: _describe(result.makespan_ticks, pieces[number], stalls[pipe])
+        for number, pipe in enumerate(PIPES)
+        if pipe in stalls
+    }
+
+
+def _cube_core_stalls(
+    pieces: list[Matrix],
+    activity: CoreActivity,
+    plan: KernelPlan,
+    launch: int,
+    constants: EmulatorConstants,
+) -> dict[Pipe, dict[Stall, int]]:
+    """Stalls of the pipes that a cube kernel uses."""
+    mte2, mte1, cube, fixpipe, _, mte3 = pieces
+    uses_ub = _stores_through_ub(plan)
     stalls = {
-        Pipe.MTE2: _mte2_stalls(mte2, launch, constants),
+        Pipe.MTE2: _mte2_stalls(mte2, launch, constants, Stall.L1_SLOT),
         Pipe.MTE1: _mte1_stalls(mte1, cube, launch),
         Pipe.CUBE: _cube_stalls(cube, mte1, activity, launch, constants.tile_ticks),
         Pipe.FIXPIPE: _fixpipe_stalls(fixpipe, cube, launch, uses_ub=uses_ub),
     }
     if uses_ub:
-        _, waits = _split_launch(mte3, launch)
-        stalls[Pipe.MTE3] = _with_launch(mte3, launch) | {Stall.TILE: int(waits.sum())}
+        stalls[Pipe.MTE3] = _mte3_stalls(mte3, launch)
+    return stalls
+
+
+def _vector_core_stalls(
+    pieces: list[Matrix], launch: int, constants: EmulatorConstants
+) -> dict[Pipe, dict[Stall, int]]:
+    """Stalls of the pipes of a vector core."""
+    mte2, _, _, _, vector, mte3 = pieces
     return {
-        pipe: _describe(result.makespan_ticks, pieces[number], stalls[pipe])
-        for number, pipe in enumerate(PIPES)
-        if pipe in stalls
+        Pipe.MTE2: _mte2_stalls(mte2, launch, constants, Stall.UB_SLOT),
+        Pipe.VECTOR: _vector_stalls(vector, launch),
+        Pipe.MTE3: _mte3_stalls(mte3, launch),
     }
 
 
@@ -195,8 +230,26 @@ def _with_launch(rows: Matrix, launch: int) -> dict[Stall, int]:
     return {Stall.LAUNCH: min(first, launch)}
 
 
-def _mte2_stalls(rows: Matrix, launch: int, constants: EmulatorConstants) -> dict[Stall, int]:
-    """The end of a wait is the request's latency, what is before it the wait for the slot."""
+def _mte3_stalls(rows: Matrix, launch: int) -> dict[Stall, int]:
+    """MTE3 waits for tiles alone."""
+    _, waits = _split_launch(rows, launch)
+    return _with_launch(rows, launch) | {Stall.TILE: int(waits.sum())}
+
+
+def _vector_stalls(rows: Matrix, launch: int) -> dict[Stall, int]:
+    """A step waits for its inputs, the end of a tile for the place of C in UB."""
+    _, waits = _split_launch(rows, launch)
+    is_end = rows[:, layout.LOG_DETAIL] == layout.V_FINISH
+    return _with_launch(rows, launch) | {
+        Stall.LOADS: int(waits[~is_end].sum()),
+        Stall.UB_SLOT: int(waits[is_end].sum()),
+    }
+
+
+def _mte2_stalls(
+    rows: Matrix, launch: int, constants: EmulatorConstants, slot: Stall
+) -> dict[Stall, int]:
+    """The end of a wait is the request's latency, what is before it the wait for `slot`."""
     _, waits = _split_launch(rows, launch)
     kinds = rows[:, layout.LOG_DETAIL] % layout.LOG_OPERAND
     latency = constants.l2_latency_ticks + np.where(
@@ -204,7 +257,7 @@ def _mte2_stalls(rows: Matrix, launch: int, constants: EmulatorConstants) -> dic
     )
     in_latency = int(np.minimum(waits, latency).sum())
     return _with_launch(rows, launch) | {
-        Stall.L1_SLOT: int(waits.sum()) - in_latency,
+        slot: int(waits.sum()) - in_latency,
         Stall.LATENCY: in_latency,
     }
 

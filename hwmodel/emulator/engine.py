@@ -53,6 +53,7 @@ from hwmodel.emulator.layout import (
     LOADS,
     LOG_ROWS,
     LOG_SIZE,
+    M3_DONE,
     MIN_MTE2,
     MIN_OUT,
     NEVER,
@@ -69,6 +70,7 @@ from hwmodel.emulator.layout import (
     TARGET,
     TIME_SHIFT,
     TRACKS_SIZES,
+    UB_ITEM,
     UNTIL,
     WAITS_FOR,
     WATCH_HEAD,
@@ -241,7 +243,8 @@ def simulate(
         elif begins:
             begin_mte3(par, items, glob, core, chan, link, sizes, watch, share, p)
         else:
-            complete_mte3(par, glob, core, chan, log, p)
+            item = core[p, UB_ITEM + (core[p, M3_DONE] & 1)]
+            complete_mte3(glob, core, chan, log, p, channel, item)
         if not begins:
             advance_compute(par, items, starts, core, marks, glob, log, p)
             take_tile(par, glob, core, chan, timers, p)
@@ -299,10 +302,8 @@ def _execute(run: Run, *, logs: bool) -> tuple[EmulationResult, EventLog]:
     par, items, starts = run.par, run.work.items, run.work.starts
     cores = int(par[CORES])
     channels = 3 * cores
-    glob = _start_of_chip()
+    glob = start_of_chip()
     core = _start_of_cores(run)
-    chan = np.zeros((channels, CHAN_SIZE), dtype=np.int64)
-    chan[:, WAITS_FOR] = NO_OBJECT
     log = np.zeros((count_log_rows(run) if logs else 0, LOG_SIZE), dtype=np.int64)
     simulate(
         par,
@@ -311,7 +312,7 @@ def _execute(run: Run, *, logs: bool) -> tuple[EmulationResult, EventLog]:
         glob,
         core,
         np.full((cores, run.resident_slabs, MARK_SIZE), -1, dtype=np.int64),
-        chan,
+        idle_channels(channels),
         np.full(channels, NEVER, dtype=np.int64),
         np.zeros((run.work.objects, LINK_SIZE), dtype=np.int32),
         np.zeros(run.work.objects if par[TRACKS_SIZES] else 0, dtype=np.int64),
@@ -324,13 +325,20 @@ def _execute(run: Run, *, logs: bool) -> tuple[EmulationResult, EventLog]:
     return _collect(run, glob, core), event_log
 
 
-def _start_of_chip() -> Vector:
+def start_of_chip() -> Vector:
     """The vector `glob` at time 0."""
     glob = np.zeros(GLOB_SIZE, dtype=np.int64)
     glob[[MIN_MTE2, MIN_OUT]] = NEVER
     glob[[LIST_HEAD, LIST_TAIL]] = NO_OBJECT
     glob[CHANNEL] = -1
     return glob
+
+
+def idle_channels(channels: int) -> Matrix:
+    """The array `chan` at time 0."""
+    chan = np.zeros((channels, CHAN_SIZE), dtype=np.int64)
+    chan[:, WAITS_FOR] = NO_OBJECT
+    return chan
 
 
 def _start_of_cores(run: Run) -> Matrix:
@@ -353,8 +361,25 @@ def _collect(run: Run, glob: Vector, core: Matrix) -> EmulationResult:
     if run.slots:
         reduction_start = int(core[:, LAST_WORKSPACE].max()) + run.barrier_ticks
         end = max(end, reduction_start + compute_reduction_ticks(run))
+    cores = tuple(
+        CoreActivity(
+            mte2_ticks=int(row[BUSY_MTE2]),
+            mte1_ticks=int(row[BUSY_MTE1]),
+            cube_ticks=int(row[BUSY_CUBE]),
+            fixpipe_ticks=int(row[BUSY_FIX]),
+            end_ticks=int(row[LAST_STORE]),
+        )
+        for row in core
+    )
+    return make_result(glob, end, cores)
+
+
+def make_result(
+    glob: Vector, makespan_ticks: int, cores: tuple[CoreActivity, ...]
+) -> EmulationResult:
+    """The result of a finished run from what was counted."""
     return EmulationResult(
-        makespan_ticks=end,
+        makespan_ticks=makespan_ticks,
         events=int(glob[LOADS] + glob[STORES]),
         loads=int(glob[LOADS]),
         hits=int(glob[HITS]),
@@ -363,14 +388,5 @@ def _collect(run: Run, glob: Vector, core: Matrix) -> EmulationResult:
         hbm_read_bytes=int(glob[HBM_READ_BYTES]),
         hbm_write_bytes=int(glob[HBM_WRITE_BYTES]),
         store_bytes=int(glob[STORE_BYTES]),
-        cores=tuple(
-            CoreActivity(
-                mte2_ticks=int(row[BUSY_MTE2]),
-                mte1_ticks=int(row[BUSY_MTE1]),
-                cube_ticks=int(row[BUSY_CUBE]),
-                fixpipe_ticks=int(row[BUSY_FIX]),
-                end_ticks=int(row[LAST_STORE]),
-            )
-            for row in core
-        ),
+        cores=cores,
     )

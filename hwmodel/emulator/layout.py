@@ -77,16 +77,26 @@ KEEP_NOTHING, KEEP_A, KEEP_B, KEEP_A_PANEL, KEEP_B_PANEL = range(5)
 ) = range(14)
 NO_OBJECT = -1
 
-# Array `core`, a row a core. LD_: the next load. M1_: MTE1's next L0 step. CU_: the cube.
-# H_: what is in the two L0 halves. FX_: the fixpipe. M3_: the vector cores' way to memory.
+# Array `core`, a row a core. First what cube and vector cores have in common, so that the same
+# functions serve both. M3_: MTE3, the vector cores' way to memory. LD_: the next load.
+(
+    BUSY_MTE2,
+    LAST_STORE,
+    M3_TAKEN,
+    M3_DONE,
+    LD_STEP,
+    LD_STEP_NO,
+    COMMON_SIZE,
+) = range(7)
+
+# Then, on a cube core (`vector_setup.py` has those of a vector core): LD_: the next load. M1_:
+# MTE1's next L0 step. CU_: the cube. H_: what is in the two L0 halves. FX_: the fixpipe.
 MAX_SLOTS = 8
 (
     LD_PRELOAD,
     LD_ITEM,
     LD_END,
-    LD_STEP,
     LD_STEPS,
-    LD_STEP_NO,
     LD_OPERAND,
     LD_LAST_OPERAND,
     LD_IS_STARTED,
@@ -114,13 +124,9 @@ MAX_SLOTS = 8
     FX_DONE,
     FX_SIZE,
     FX_TICKS,
-    M3_TAKEN,
-    M3_DONE,
-    BUSY_MTE2,
     BUSY_MTE1,
     BUSY_CUBE,
     BUSY_FIX,
-    LAST_STORE,
     LAST_WORKSPACE,
     H_FREE,
     _H_FREE_1,
@@ -145,7 +151,7 @@ MAX_SLOTS = 8
     UB_ITEM,
     _UB_ITEM_1,
     SLOT_FREE,
-) = range(64)
+) = range(COMMON_SIZE, COMMON_SIZE + 58)
 LOADED = SLOT_FREE + MAX_SLOTS
 CORE_SIZE = LOADED + MAX_SLOTS
 
@@ -217,8 +223,10 @@ TARGET, WHO = 0, 1
 SHARE_ROOM = 4096
 
 # Array `log`, a row a piece of a pipe's work: which core and pipe, from when to when, for which
-# item, and a detail: of loads 8 * operand + kind (a load before the first item has item -1).
+# item, and a detail: of loads 8 * operand + kind (a load before the first item has item -1), of
+# the vector unit whether it finishes a tile.
 LOG_CORE, LOG_PIPE, LOG_START, LOG_END, LOG_ITEM, LOG_DETAIL, LOG_SIZE = range(7)
-PIPE_MTE2, PIPE_MTE1, PIPE_CUBE, PIPE_FIX, PIPE_MTE3 = range(5)
+PIPE_MTE2, PIPE_MTE1, PIPE_CUBE, PIPE_FIX, PIPE_VECTOR, PIPE_MTE3 = range(6)
 OPERAND_A, OPERAND_B = 0, 1
+V_STEP_DONE, V_FINISH = 0, 1
 LOG_OPERAND = 8

@@ -301,18 +301,10 @@ def begin_load(par: Vector, glob: Vector, chan: Matrix, share: Cube, p: int) -> 
 
 
 @inline
-def complete_load(
-    par: Vector,
-    items: Items,
-    glob: Vector,
-    core: Matrix,
-    chan: Matrix,
-    timers: Vector,
-    link: Links,
-    log: Matrix,
-    p: int,
+def close_load(
+    par: Vector, glob: Vector, core: Matrix, chan: Matrix, timers: Vector, link: Links, p: int
 ) -> None:
-    """A load is complete: its followers go on, the core turns to its next load."""
+    """A load is complete: it is counted, and its followers go on."""
     now, kind = glob[NOW], chan[p, KIND]
     chan[p, STATE] = IDLE
     core[p, BUSY_MTE2] += now - chan[p, BEGIN]
@@ -332,6 +324,23 @@ def complete_load(
                 if chan[other, WAITS_FOR] == which:
                     chan[other, WAITS_FOR] = NO_OBJECT
                     meet(par, glob, chan, timers, other)
+
+
+@inline
+def complete_load(
+    par: Vector,
+    items: Items,
+    glob: Vector,
+    core: Matrix,
+    chan: Matrix,
+    timers: Vector,
+    link: Links,
+    log: Matrix,
+    p: int,
+) -> None:
+    """A load is complete: its followers go on, the core turns to its next load."""
+    close_load(par, glob, core, chan, timers, link, p)
+    now, kind = glob[NOW], chan[p, KIND]
     is_preload = core[p, LD_PRELOAD] < par[PRELOADS]
     if log.shape[0]:
         item = NO_OBJECT if is_preload else core[p, LD_ITEM]

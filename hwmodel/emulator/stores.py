@@ -86,6 +86,26 @@ def take_tile(
         set_timer(par, glob, timers, channel, glob[NOW])
 
 
+@inline
+def enter_l2(
+    par: Vector,
+    glob: Vector,
+    chan: Matrix,
+    link: Links,
+    sizes: Vector,
+    watch: Matrix,
+    share: Cube,
+    channel: int,
+    which: int,
+    size: int,
+) -> None:
+    """A tile of `size` bytes begins to enter L2, where it belongs to the object `which`."""
+    chan[channel, L2_BYTES] = size
+    write_object(par, glob, chan, link, sizes, watch, channel, which, size)
+    chan[channel, NEED] += 1
+    take_share(glob, share, L2, channel, size)
+
+
 @jit
 def begin_store(
     par: Vector,
@@ -99,14 +119,11 @@ def begin_store(
     channel: int,
     item: int,
 ) -> None:
-    """A tile begins to enter L2."""
+    """A tile of the cube begins to enter L2."""
     size = int(items[item, ROWS]) * int(items[item, COLS])
-    is_workspace = items[item, C_BLOCK] == NO_OBJECT
-    size *= L0C_ELEMENT_BYTES if is_workspace else par[C_ELEMENT_BYTES]
-    chan[channel, L2_BYTES] = size
-    write_object(par, glob, chan, link, sizes, watch, channel, items[item, C_BLOCK], size)
-    chan[channel, NEED] += 1
-    take_share(glob, share, L2, channel, size)
+    which = items[item, C_BLOCK]
+    size *= L0C_ELEMENT_BYTES if which == NO_OBJECT else par[C_ELEMENT_BYTES]
+    enter_l2(par, glob, chan, link, sizes, watch, share, channel, which, size)
 
 
 @jit
@@ -197,19 +214,16 @@ def complete_fix(
         core[p, LAST_WORKSPACE] = now
 
 
-@jit
+@inline
 def complete_mte3(
-    par: Vector, glob: Vector, core: Matrix, chan: Matrix, log: Matrix, p: int
+    glob: Vector, core: Matrix, chan: Matrix, log: Matrix, p: int, channel: int, item: int
 ) -> None:
-    """The vector cores have written a UB slot."""
-    channel, now = 2 * par[CORES] + p, glob[NOW]
-    done = core[p, M3_DONE]
+    """MTE3 has written a tile from UB."""
     chan[channel, STATE] = IDLE
-    core[p, M3_DONE] = done + 1
+    core[p, M3_DONE] += 1
     count_store(glob, core, p, chan[channel, L2_BYTES])
     if log.shape[0]:
-        item = core[p, UB_ITEM + (done & 1)]
-        note(log, glob, p, PIPE_MTE3, chan[channel, BEGIN], now, item, 0)
+        note(log, glob, p, PIPE_MTE3, chan[channel, BEGIN], glob[NOW], item, 0)
 
 
 @inline

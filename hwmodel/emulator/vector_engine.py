@@ -6,86 +6,88 @@ It shares the memory, the clocks and the timers with the engine of the cube kern
 import numpy as np
 
 import hwmodel.jit as jit_module
-from hwmodel.emulator import layout
+from hwmodel.emulator.compute import note
 from hwmodel.emulator.constants import TICKS_PER_CYCLE, EmulatorConstants
-from hwmodel.emulator.engine import move_on, wake
+from hwmodel.emulator.engine import (
+    EventLog,
+    idle_channels,
+    make_result,
+    move_on,
+    start_of_chip,
+    wake,
+)
 from hwmodel.emulator.geometry import Vector, line_bytes, slab_rows, span, up
 from hwmodel.emulator.layout import (
-    ABSENT,
     AIV_STORE_Q,
     BASE_K,
     BASE_M,
     BASE_N,
     BEGIN,
     BIAS_BYTES,
+    BUSY_MTE2,
     BYPASS,
     BYPASS_A,
     C_ELEMENT_BYTES,
-    CHAN_SIZE,
     CORES,
     EARLIEST,
     FIRST_B,
-    FOLLOWER,
     FOLLOWERS,
-    FOLLOWS,
-    GLOB_SIZE,
     HBM_BYTES,
     HBM_LATENCY,
-    HBM_READ_BYTES,
-    HIT,
-    HITS,
     IDLE,
     IN_DATA,
-    IN_FLIGHT,
     ISSUED,
     KIND,
-    L2,
     L2_BYTES,
     L2_LATENCY,
+    LAST_STORE,
     LAUNCH,
+    LD_STEP,
+    LD_STEP_NO,
     LEADER,
     LEN_K,
     LEN_M,
     LEN_N,
     LINE_WASTE,
     LINK_SIZE,
-    LOAD_BYTES,
-    LOADS,
+    LOG_CORE,
+    LOG_ITEM,
+    LOG_OPERAND,
+    LOG_ROWS,
+    LOG_SIZE,
+    M3_DONE,
+    M3_TAKEN,
     NEED,
     NEVER,
     NO_OBJECT,
     NOW,
-    O_STATE,
     OBJECT,
     OPERAND_A,
-    RESIDENT_OBJECT,
+    PIPE_MTE2,
+    PIPE_VECTOR,
     ROW_TICKS,
     SHARE_ROOM,
     STATE,
-    STORE_BYTES,
     STORES,
+    V_FINISH,
+    V_STEP_DONE,
     WAITS_FOR,
 )
-from hwmodel.emulator.loads import begin_load, settle
-from hwmodel.emulator.memory import (
-    SHARE_SHIFT,
-    Cube,
-    Links,
-    Matrix,
-    meet,
-    set_timer,
-    take_share,
-    write_object,
-)
+from hwmodel.emulator.loads import begin_load, close_load, settle
+from hwmodel.emulator.memory import SHARE_SHIFT, Cube, Links, Matrix, set_timer
 from hwmodel.emulator.result import CoreActivity, EmulationResult
-from hwmodel.emulator.stores import UB_BLOCK_BYTES
+from hwmodel.emulator.stores import UB_BLOCK_BYTES, complete_mte3, enter_l2
 from hwmodel.emulator.vector_setup import (
     AIV_HBM_Q,
     AIV_L2_Q,
+    BUSY_MTE3,
+    BUSY_V,
     ELEMENT_PASSES,
     FIRST_C,
     FIRST_OPERAND,
     LANES,
+    LD_PART,
+    LD_TILE,
     OUTPUT_CYCLES,
     PASSES,
     PIECE,
@@ -93,9 +95,20 @@ from hwmodel.emulator.vector_setup import (
     STEPS,
     SUMS,
     TILE_COLS,
+    TILES,
     TOTAL,
+    V_FREE,
+    V_LOADED,
+    V_SLOT_FREE,
+    V_STEP,
+    V_STEP_NO,
+    V_TILE,
+    V_TILE_END,
+    VECTOR_CORE_SIZE,
     WORK_CYCLES,
     VectorRun,
+    count_vector_log_rows,
+    list_tiles,
     prepare_vector,
 )
 from hwmodel.jit import inline, jit
@@ -107,31 +120,6 @@ PASS_START_TICKS = 20 * TICKS_PER_CYCLE
 
 BUFFERS = 2
 """Inputs in UB, used in turn by even and odd steps (specification: kernels.md)."""
-
-# Array `core`, a row a core. LD_: the next load. V_: the vector unit. M3_: the stores.
-(
-    TILES,
-    LD_TILE,
-    LD_STEP,
-    LD_STEP_NO,
-    LD_PART,
-    V_FREE,
-    V_STEP,
-    V_STEP_NO,
-    V_TILE,
-    TILE_END,
-    M3_TAKEN,
-    M3_DONE,
-    BUSY_MTE2,
-    BUSY_V,
-    BUSY_MTE3,
-    LAST_STORE,
-    SLOT_FREE,
-    _SLOT_FREE_1,
-    LOADED,
-    _LOADED_1,
-    CORE_SIZE,
-) = range(21)
 
 
 @inline
@@ -198,39 +186,33 @@ def issue_load(
     chan[p, L2_BYTES] = size + bias
     chan[p, EARLIEST] = max(span(size + bias, port), rows * par[ROW_TICKS])
     chan[p, STATE] = ISSUED
-    free = core[p, SLOT_FREE + step_no % BUFFERS]
+    free = core[p, V_SLOT_FREE + step_no % BUFFERS]
     begin = max(glob[NOW], max(free, par[LAUNCH]) + latency)
     set_timer(par, glob, timers, p, begin)
 
 
 @inline
 def complete_load(
-    par: Vector, glob: Vector, core: Matrix, chan: Matrix, timers: Vector, link: Links, p: int
+    par: Vector,
+    glob: Vector,
+    core: Matrix,
+    chan: Matrix,
+    timers: Vector,
+    link: Links,
+    log: Matrix,
+    p: int,
 ) -> None:
     """A load is complete: its followers go on, the core turns to its next load."""
-    now, kind = glob[NOW], chan[p, KIND]
-    chan[p, STATE] = IDLE
-    core[p, BUSY_MTE2] += now - chan[p, BEGIN]
-    glob[LOADS] += 1
-    glob[LOAD_BYTES] += chan[p, L2_BYTES]
-    glob[HBM_READ_BYTES] += chan[p, HBM_BYTES]
-    if kind == HIT:
-        glob[HITS] += 1
-    elif kind == FOLLOWER:
-        glob[FOLLOWS] += 1
-    elif kind == LEADER:
-        which = chan[p, OBJECT]
-        in_list = link[which, O_STATE] == IN_FLIGHT
-        link[which, O_STATE] = RESIDENT_OBJECT if in_list else ABSENT
-        if chan[p, FOLLOWERS]:
-            for other in range(par[CORES]):
-                if chan[other, WAITS_FOR] == which:
-                    chan[other, WAITS_FOR] = NO_OBJECT
-                    meet(par, glob, chan, timers, other)
+    close_load(par, glob, core, chan, timers, link, p)
+    now = glob[NOW]
+    if log.shape[0]:
+        operand = par[FIRST_OPERAND] ^ core[p, LD_PART]
+        detail = LOG_OPERAND * operand + chan[p, KIND]
+        note(log, glob, p, PIPE_MTE2, chan[p, BEGIN], now, core[p, LD_TILE], detail)
     core[p, LD_PART] ^= 1
     if core[p, LD_PART]:
         return
-    core[p, LOADED + core[p, LD_STEP_NO] % BUFFERS] = now
+    core[p, V_LOADED + core[p, LD_STEP_NO] % BUFFERS] = now
     core[p, LD_STEP_NO] += 1
     core[p, LD_STEP] += 1
     if core[p, LD_STEP] == par[STEPS]:
@@ -239,7 +221,7 @@ def complete_load(
 
 
 @inline
-def advance_vector(par: Vector, core: Matrix, p: int) -> None:
+def advance_vector(par: Vector, glob: Vector, core: Matrix, log: Matrix, p: int) -> None:
     """V goes on as far as what is loaded and stored allows."""
     while True:
         if core[p, V_STEP] == par[STEPS]:
@@ -251,9 +233,12 @@ def advance_vector(par: Vector, core: Matrix, p: int) -> None:
             short = (height * width + par[LANES] - 1) // par[LANES] * TICKS_PER_CYCLE
             duration = par[SUMS] * (work + PASS_START_TICKS)
             duration += par[ELEMENT_PASSES] * (short + PASS_START_TICKS)
-            core[p, V_FREE] = max(core[p, V_FREE], core[p, LAST_STORE]) + duration
+            end = max(core[p, V_FREE], core[p, LAST_STORE]) + duration
+            if log.shape[0]:
+                note(log, glob, p, PIPE_VECTOR, end - duration, end, core[p, V_TILE], V_FINISH)
+            core[p, V_FREE] = end
             core[p, BUSY_V] += duration
-            core[p, TILE_END] = core[p, V_FREE]
+            core[p, V_TILE_END] = end
             core[p, V_TILE] += 1
             core[p, V_STEP] = 0
         step_no = core[p, V_STEP_NO]
@@ -262,10 +247,12 @@ def advance_vector(par: Vector, core: Matrix, p: int) -> None:
         _, _, height, width, _ = find_tile(par, p, core[p, V_TILE])
         work = (par[WORK_CYCLES] + par[OUTPUT_CYCLES] * height * width) * TICKS_PER_CYCLE
         duration = par[PASSES] * (work + PASS_START_TICKS)
-        end = max(core[p, V_FREE], core[p, LOADED + step_no % BUFFERS]) + duration
+        end = max(core[p, V_FREE], core[p, V_LOADED + step_no % BUFFERS]) + duration
+        if log.shape[0]:
+            note(log, glob, p, PIPE_VECTOR, end - duration, end, core[p, V_TILE], V_STEP_DONE)
         core[p, BUSY_V] += duration
         core[p, V_FREE] = end
-        core[p, SLOT_FREE + step_no % BUFFERS] = end
+        core[p, V_SLOT_FREE + step_no % BUFFERS] = end
         core[p, V_STEP_NO] += 1
         core[p, V_STEP] += 1
 
@@ -280,7 +267,7 @@ def take_tile(
         chan[channel, STATE] = ISSUED
         chan[channel, NEED] = 0
         core[p, M3_TAKEN] += 1
-        set_timer(par, glob, timers, channel, max(glob[NOW], core[p, TILE_END]))
+        set_timer(par, glob, timers, channel, max(glob[NOW], core[p, V_TILE_END]))
 
 
 @jit
@@ -303,23 +290,8 @@ def begin_store(
         height, row = 1, height * row
     chan[channel, STATE] = IN_DATA
     chan[channel, BEGIN] = glob[NOW]
-    chan[channel, L2_BYTES] = height * row
     chan[channel, EARLIEST] = glob[NOW] + span(height * up(row, UB_BLOCK_BYTES), par[AIV_STORE_Q])
-    write_object(par, glob, chan, link, sizes, watch, channel, which, height * row)
-    chan[channel, NEED] += 1
-    take_share(glob, share, L2, channel, height * row)
-
-
-@inline
-def complete_store(par: Vector, glob: Vector, core: Matrix, chan: Matrix, p: int) -> None:
-    """A tile is in memory."""
-    channel, now = par[CORES] + p, glob[NOW]
-    chan[channel, STATE] = IDLE
-    core[p, BUSY_MTE3] += now - chan[channel, BEGIN]
-    core[p, M3_DONE] += 1
-    core[p, LAST_STORE] = now
-    glob[STORES] += 1
-    glob[STORE_BYTES] += chan[channel, L2_BYTES]
+    enter_l2(par, glob, chan, link, sizes, watch, share, channel, which, height * row)
 
 
 @jit
@@ -333,6 +305,7 @@ def simulate_vector(
     sizes: Vector,
     share: Cube,
     watch: Matrix,
+    log: Matrix,
 ) -> None:
     """Run all cores until nothing is left to happen."""
     cores = par[CORES]
@@ -354,11 +327,12 @@ def simulate_vector(
                 begin_store(par, glob, core, chan, link, sizes, watch, share, p)
             continue
         if channel < cores:
-            complete_load(par, glob, core, chan, timers, link, p)
+            complete_load(par, glob, core, chan, timers, link, log, p)
         else:
-            complete_store(par, glob, core, chan, p)
+            core[p, BUSY_MTE3] += glob[NOW] - chan[channel, BEGIN]
+            complete_mte3(glob, core, chan, log, p, channel, core[p, M3_DONE])
         if par[STEPS]:
-            advance_vector(par, core, p)
+            advance_vector(par, glob, core, log, p)
         take_tile(par, glob, core, chan, timers, p)
         issue_load(par, glob, core, chan, timers, link, sizes, watch, p)
 
@@ -379,57 +353,59 @@ def emulate_vector(
         InputError: the plan is none of a vector template, cannot compute the problem, or has more
             events than are emulated one by one.
     """
+    return _execute(prepare_vector(problem, plan, constants), log_rows=0)[0]
+
+
+def emulate_vector_with_log(
+    problem: GemmProblem, plan: KernelPlan, constants: EmulatorConstants
+) -> tuple[EmulationResult, EventLog]:
+    """As `emulate_vector`, with a log of everything that every pipe did.
+
+    Raises:
+        InputError: as `emulate_vector`.
+    """
     run = prepare_vector(problem, plan, constants)
-    cores = plan.used_core_num
+    result, rows = _execute(run, log_rows=count_vector_log_rows(run))
+    starts = np.concatenate([[0], np.cumsum(run.tiles)])
+    # The engine counts the tiles of each core, the log those of all.
+    rows[:, LOG_ITEM] += starts[rows[:, LOG_CORE]]
+    return result, EventLog(rows=rows, items=list_tiles(run), starts=starts)
+
+
+def _execute(run: VectorRun, *, log_rows: int) -> tuple[EmulationResult, Matrix]:
+    """Run and collect the result and the rows of the log."""
+    cores = len(run.tiles)
     channels = 2 * cores
-    glob = np.zeros(GLOB_SIZE, dtype=np.int64)
-    glob[[layout.MIN_MTE2, layout.MIN_OUT]] = NEVER
-    glob[[layout.LIST_HEAD, layout.LIST_TAIL]] = NO_OBJECT
-    glob[layout.CHANNEL] = -1
-    core = np.zeros((cores, CORE_SIZE), dtype=np.int64)
+    glob = start_of_chip()
+    core = np.zeros((cores, VECTOR_CORE_SIZE), dtype=np.int64)
     core[:, TILES] = run.tiles
     if run.par[STEPS] == 0:
         # Nothing to compute: all pieces are ready at the launch.
         core[:, V_TILE] = run.tiles
-        core[:, TILE_END] = run.par[LAUNCH]
-    chan = np.zeros((channels, CHAN_SIZE), dtype=np.int64)
-    chan[:, WAITS_FOR] = NO_OBJECT
+        core[:, V_TILE_END] = run.par[LAUNCH]
+    log = np.zeros((log_rows, LOG_SIZE), dtype=np.int64)
     simulate_vector(
         run.par,
         glob,
         core,
-        chan,
+        idle_channels(channels),
         np.full(channels, NEVER, dtype=np.int64),
         np.zeros((run.objects, LINK_SIZE), dtype=np.int32),
         np.zeros(run.objects, dtype=np.int64),
         np.zeros((2, 2, SHARE_ROOM), dtype=np.int64),
         np.zeros((2, channels + 1), dtype=np.int64),
+        log,
     )
-    return _collect(run, glob, core)
-
-
-def _collect(run: VectorRun, glob: Vector, core: Matrix) -> EmulationResult:
-    """The result of a finished run."""
     assert glob[STORES] == run.tiles.sum(), "the emulated kernel hangs"
-    return EmulationResult(
-        makespan_ticks=int(core[:, LAST_STORE].max()),
-        events=int(glob[LOADS] + glob[STORES]),
-        loads=int(glob[LOADS]),
-        hits=int(glob[HITS]),
-        follows=int(glob[FOLLOWS]),
-        load_bytes=int(glob[LOAD_BYTES]),
-        hbm_read_bytes=int(glob[HBM_READ_BYTES]),
-        hbm_write_bytes=int(glob[layout.HBM_WRITE_BYTES]),
-        store_bytes=int(glob[STORE_BYTES]),
-        cores=tuple(
-            CoreActivity(
-                mte2_ticks=int(row[BUSY_MTE2]),
-                mte1_ticks=0,
-                cube_ticks=0,
-                fixpipe_ticks=int(row[BUSY_MTE3]),
-                end_ticks=int(row[LAST_STORE]),
-                vector_ticks=int(row[BUSY_V]),
-            )
-            for row in core
-        ),
+    activities = tuple(
+        CoreActivity(
+            mte2_ticks=int(row[BUSY_MTE2]),
+            mte1_ticks=0,
+            cube_ticks=0,
+            fixpipe_ticks=int(row[BUSY_MTE3]),
+            end_ticks=int(row[LAST_STORE]),
+            vector_ticks=int(row[BUSY_V]),
+        )
+        for row in core
     )
+    return make_result(glob, int(core[:, LAST_STORE].max()), activities), log[: glob[LOG_ROWS]]

@@ -7,6 +7,7 @@ memory's functions serve both engines, with the entries below after it.
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hwmodel.dtypes import DType, Format
 from hwmodel.emulator import layout
@@ -36,6 +37,26 @@ from hwmodel.problem import GemmProblem
     PIECE,
     VECTOR_PAR_SIZE,
 ) = range(layout.PAR_SIZE, layout.PAR_SIZE + 16)
+
+# Array `core`, a row a vector core, after the common entries of `layout.py`. LD_: the next load.
+# V_: the vector unit. Its inputs lie in two places, used in turn.
+(
+    BUSY_V,
+    BUSY_MTE3,
+    TILES,
+    LD_TILE,
+    LD_PART,
+    V_FREE,
+    V_STEP,
+    V_STEP_NO,
+    V_TILE,
+    V_TILE_END,
+    V_SLOT_FREE,
+    _V_SLOT_FREE_1,
+    V_LOADED,
+    _V_LOADED_1,
+    VECTOR_CORE_SIZE,
+) = range(layout.COMMON_SIZE, layout.COMMON_SIZE + 15)
 
 PASSES_16BIT = 4
 """Vector passes over a step: two casts, multiply, add (specification: plan.md, "VECTOR")."""
@@ -225,3 +246,39 @@ def _tile_values(
         WORK_CYCLES: ceil_div(outputs * depth, lanes) if is_to_mul else 0,
         OUTPUT_CYCLES: 0 if is_to_mul else ceil_div(plan.base_k, lanes),
     }
+
+
+def count_vector_log_rows(run: VectorRun) -> int:
+    """Rows of a log of the run."""
+    steps = int(run.par[STEPS])
+    # A step is two loads and a piece of V's work; a tile is finished, unless there are no steps,
+    # and stored.
+    return int(run.tiles.sum()) * (3 * steps + (2 if steps else 1))
+
+
+def list_tiles(run: VectorRun) -> NDArray[np.int32]:
+    """Place and size of the tiles, core after core, in the columns of `layout.py`.
+
+    A piece of K_EQUAL_ZERO has the place of its first element.
+    """
+    par = run.par
+    core_of = np.repeat(np.arange(len(run.tiles)), run.tiles)
+    number = np.arange(len(core_of)) - np.repeat(np.cumsum(run.tiles) - run.tiles, run.tiles)
+    items = np.zeros((len(core_of), layout.ITEM_SIZE), dtype=np.int32)
+    if par[STEPS] == 0:
+        at = number * par[PIECE]
+        start = core_of * par[SHARE] + at
+        size = np.minimum(par[SHARE], par[TOTAL] - core_of * par[SHARE]) - at
+        items[:, layout.M_OFF] = start // par[layout.LEN_N]
+        items[:, layout.N_OFF] = start % par[layout.LEN_N]
+        items[:, layout.ROWS] = 1
+        items[:, layout.COLS] = np.minimum(par[PIECE], size)
+        return items
+    tile = core_of + number * len(run.tiles)
+    for offset, extent, base, length, block in (
+        (layout.M_OFF, layout.ROWS, layout.BASE_M, layout.LEN_M, tile // par[TILE_COLS]),
+        (layout.N_OFF, layout.COLS, layout.BASE_N, layout.LEN_N, tile % par[TILE_COLS]),
+    ):
+        items[:, offset] = block * par[base]
+        items[:, extent] = np.minimum(par[base], par[length] - items[:, offset])
+    return items

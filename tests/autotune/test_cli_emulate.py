@@ -24,6 +24,9 @@ from hwmodel.problem import GemmProblem
 from hwmodel.spec_io import load_hardware
 
 SHAPE = ("--m", "600", "--k", "700", "--n", "2000")
+VECTOR_PLAN = (
+    '{"template": "vector", "base_m": 1, "base_n": 64, "base_k": 128, "used_core_num": 5}'
+)
 
 
 class Terminal:
@@ -216,17 +219,31 @@ def test_bad_problems_are_one_line(
     assert err.count("\n") == 1
 
 
-def test_vector_kernels_have_no_pipes(terminal: Terminal, tmp_path: Path) -> None:
+def test_vector_kernels_have_pipes_and_a_trace(terminal: Terminal, tmp_path: Path) -> None:
     empty = ("--m", "4", "--k", "0", "--n", "300")
     document = terminal.emulate(*empty)
-    assert document["pipes"] is None
+    pipes = document["pipes"]["busiest"]
+    assert list(pipes) == ["MTE2", "VECTOR", "MTE3"]
+    assert pipes["MTE3"]["busy_cycles"] > 0
+    assert pipes["VECTOR"]["busy_cycles"] == 0
     assert "aiv_vec_ratio" in document["summary"]
     assert "cube_utilization_percent" not in document["summary"]
     assert document["memory"]["store_bytes"] == 4 * 300 * 2
-    _, out, _ = terminal.run("emulate", *empty)
-    assert "pipes: left out: kernels of the vector cores are not logged" in out
-    code, _, err = terminal.run("trace", *empty, "--output", str(tmp_path / "t"))
-    assert (code, "no timeline: kernels of the vector cores" in err) == (2, True)
+    vector = ("--m", "1", "--k", "700", "--n", "300", "--plan", VECTOR_PLAN)
+    _, out, _ = terminal.run("emulate", *vector)
+    assert "VECTOR " in out
+    assert "loads " in out
+    code, _, err = terminal.run("trace", *vector, "--output", str(tmp_path / "t"), "--cores", "1")
+    assert (code, err) == (0, "")
+    events = json.loads((tmp_path / "t").read_text())["traceEvents"]
+    threads = sorted(
+        (other["args"]["sort_index"], event["args"]["name"])
+        for event, other in pairwise(events)
+        if event["name"] == "thread_name"
+    )
+    assert [name for _, name in threads] == ["MTE2", "VECTOR", "MTE3"]
+    work = [event for event in events if event["ph"] == "X"]
+    assert {event["args"].get("l2") for event in work} == {"hit", "in flight", "bypassed", None}
 
 
 def test_long_kernels_are_emulated_without_a_log(

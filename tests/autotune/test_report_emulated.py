@@ -39,6 +39,20 @@ def make_kernel(problem: GemmProblem, plan: KernelPlan) -> EmulatedKernel:
     return EmulatedKernel(emulation=run, log=run.log)
 
 
+def make_vector_pair(problem: GemmProblem, baseline: KernelPlan) -> EmulatedPair:
+    """The kernel of the vector cores for a vector, against another plan."""
+    vector = replace(
+        baseline, template=Template.VECTOR, base_m=1, base_n=64, base_k=128, used_core_num=64
+    )
+    return EmulatedPair(
+        name="vector",
+        gap_ratio=0.25,
+        evaluator="pipeline",
+        baseline=make_kernel(problem, baseline),
+        best=make_kernel(problem, vector),
+    )
+
+
 def make_pair(problem: GemmProblem = WIDE, **changes: object) -> EmulatedPair:
     vendor = decide(problem, SPEC).plan
     best = replace(vendor, m_tail_cnt=1, n_tail_cnt=1, **changes)  # type: ignore[arg-type]
@@ -116,6 +130,37 @@ def test_block_maps_hold_the_order_and_the_misses() -> None:
     assert misses == result.loads - result.hits - result.follows
 
 
+def test_vector_kernels_are_drawn_too() -> None:
+    problem = GemmProblem(m=1, k=4096, n=20000)
+    pair = make_vector_pair(problem, decide(problem, SPEC).plan)
+    with figure_style():
+        figure = draw_timelines(pair)
+        assert find_overlaps(figure) == []
+        assert find_overlaps(draw_swizzle_map(pair)) == []
+        lanes = [[text.get_text() for text in axes.get_yticklabels()] for axes in figure.axes]
+    assert lanes[1] == ["MTE2", "VECTOR", "MTE3"]
+    caption = build_timelines(pair).caption
+    assert "MTE1 moves them" in caption
+    assert "the vector unit multiplies" in caption
+    only_vectors = replace(pair, baseline=pair.best)
+    assert "MTE1" not in build_timelines(only_vectors).caption
+    # Every tile is computed in turn, and its matrix comes from HBM.
+    blocks = compute_block_map(pair.best)
+    assert blocks.order.shape == (1, 313)
+    assert (np.diff(blocks.order[0]) > 0).all()
+    assert blocks.miss_ratio.min() >= 0.5
+
+
+def test_kernels_without_loads_have_no_map() -> None:
+    problem = GemmProblem(m=300, k=0, n=2000)
+    kernel = make_kernel(problem, decide(problem, SPEC).plan)
+    pair = EmulatedPair(
+        name="empty", gap_ratio=0.1, evaluator="pipeline", baseline=kernel, best=kernel
+    )
+    assert build_swizzle_map(pair) is None
+    assert "MTE3 stores" in build_timelines(pair).caption
+
+
 def test_too_many_blocks_have_no_map(monkeypatch: pytest.MonkeyPatch) -> None:
     pair = make_pair()
     monkeypatch.setattr(swizzle_map, "MOST_BLOCKS", 10)
@@ -130,8 +175,9 @@ def find_pair(*plans: tuple[KernelPlan, KernelPlan]) -> EmulatedPair | None:
     return emulate_pair(select_counted(rows), SPEC, "formula")
 
 
-def test_the_first_pair_of_cube_kernels_is_taken() -> None:
+def test_the_first_pair_that_can_be_emulated_is_taken() -> None:
     plain, other = make_plan(64, 256, used_core_num=24), make_plan(64, 128)
+    # Only vectors are for this template, and 192 x 6144 is none.
     vector = make_plan(64, 256, template=Template.VECTOR)
     impossible = make_plan(64, 256, used_core_num=24, m_tail_cnt=7)
     pair = find_pair((vector, plain), (plain, impossible), (plain, other), (other, plain))

@@ -12,6 +12,8 @@ from baseline.decision import decide
 from hwmodel.emulator.engine import emulate
 from hwmodel.emulator.result import EmulationResult
 from hwmodel.emulator.spec_constants import constants_from_spec
+from hwmodel.emulator.vector_engine import emulate_vector
+from hwmodel.plan import KernelPlan, Template
 from hwmodel.problem import GemmProblem
 from hwmodel.spec_io import DEFAULT_HARDWARE, load_hardware
 
@@ -50,6 +52,38 @@ def test_emulate(benchmark: Benchmark, problem: GemmProblem) -> None:
     emulate(problem, plan, CONSTANTS)
     result = benchmark(lambda: emulate(problem, plan, CONSTANTS))
     assert result.store_bytes >= problem.c_total_bytes
+    note_rate(benchmark, result)
+
+
+@pytest.mark.parametrize(
+    ("problem", "template", "base_m"),
+    [
+        (GemmProblem(m=1, k=8192, n=65536), Template.VECTOR, 1),
+        (GemmProblem(m=2048, k=1024, n=2048), Template.TO_MULTI_MUL, 64),
+        (GemmProblem(m=65536, k=0, n=32768), Template.K_EQUAL_ZERO, 1),
+    ],
+    ids=["vector", "to_multi_mul", "k_equal_zero"],
+)
+def test_emulate_vector(
+    benchmark: Benchmark, problem: GemmProblem, template: Template, base_m: int
+) -> None:
+    plan = KernelPlan(
+        template=template,
+        base_m=base_m,
+        base_n=64,
+        base_k=64,
+        step_k=1,
+        single_core_k=max(1, problem.k),
+        used_core_num=SPEC.cores.aiv_num,
+    )
+    emulate_vector(problem, plan, CONSTANTS)
+    result = benchmark(lambda: emulate_vector(problem, plan, CONSTANTS))
+    assert result.store_bytes == problem.c_total_bytes
+    note_rate(benchmark, result)
+
+
+def note_rate(benchmark: Benchmark, result: EmulationResult) -> None:
+    """Keep how many events the kernel has, and how many a second were emulated."""
     benchmark.extra_info["events"] = result.events
     if benchmark.stats is not None:
         rate = result.events / benchmark.stats.stats.mean

@@ -91,7 +91,9 @@ class BlockMap:
 
 
 def build_swizzle_map(pair: EmulatedPair) -> ReportFigure | None:
-    """The figure with its words; None when there are too many blocks to see."""
+    """The figure with its words; None without loads, or with too many blocks to see."""
+    if any(kernel.emulation.result.loads == 0 for kernel in (pair.baseline, pair.best)):
+        return None
     maps = [compute_block_map(kernel) for kernel in (pair.baseline, pair.best)]
     if max(blocks.order.size for blocks in maps) > MOST_BLOCKS:
         return None

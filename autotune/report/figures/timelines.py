@@ -34,6 +34,7 @@ from hwmodel.emulator import layout
 from hwmodel.emulator.activity import PIPES, find_busiest_core
 from hwmodel.emulator.constants import TICKS_PER_CYCLE
 from hwmodel.emulator.timeline import Timeline, select_timeline
+from hwmodel.plan import CUBE_TEMPLATES
 
 NAME = "timelines"
 TITLE = "The first rounds of one core, pipe by pipe, emulated"
@@ -42,7 +43,7 @@ ROUNDS = 2
 """Rounds of the baseline that set the stretch of time: the start, and one in the steady state."""
 
 _MOST_L0_STEPS = 320
-"""L0 steps of a kernel that are shown: more would be narrower than two points."""
+"""L0 or vector steps of a kernel that are shown: more would be narrower than two points."""
 
 _LANE = 19.0
 _BAR = 0.36
@@ -57,6 +58,15 @@ _GAP = 8.0
 _SPACE_AT_END = 1.01
 _NOT_CONFIRMED = ", so it does not confirm the gap"
 _MOST_TICKS = 10
+
+_CUBE_PIPES = (
+    "MTE2 loads slabs of A (upper half) and B (lower half) into L1, MTE1 moves them to L0, the "
+    "cube multiplies, and the fixpipe stores the tile."
+)
+_VECTOR_PIPES = (
+    "On a vector core MTE2 loads A (upper half) and B (lower half) into UB, the vector unit "
+    "multiplies and adds, and MTE3 stores the tile."
+)
 
 _FROM_HBM, _FROM_L2, _EVEN, _ODD = "miss", "found", "even", "odd"
 _COLOURS = {_FROM_HBM: FOURTH, _FROM_L2: THIRD, _EVEN: MUTED, _ODD: FAINT}
@@ -104,8 +114,7 @@ def build_timelines(pair: EmulatedPair) -> ReportFigure:
         f"Drawn is what the kernel emulator does with both plans: it takes "
         f"{format_us(baseline_us)} µs for the vendor's and {format_us(best_us)} µs for the best "
         f"found{doubt}. Each line is a pipe of the core that ends last; a bar is work, a blank "
-        "waiting. MTE2 loads slabs of A (upper half) and B (lower half) into L1, MTE1 moves them "
-        "to L0, the cube multiplies, and the fixpipe stores the tile."
+        f"waiting. {_describe_pipes(pair)}"
     )
     alt = (
         f"Two timelines over the same time for {name}: the vendor's plan "
@@ -115,6 +124,17 @@ def build_timelines(pair: EmulatedPair) -> ReportFigure:
     )
     svg = render_svg(lambda: draw_timelines(pair), title=TITLE, description=alt)
     return ReportFigure(name=NAME, title=TITLE, caption=caption, alt=alt, svg=svg)
+
+
+def _describe_pipes(pair: EmulatedPair) -> str:
+    """What the pipes do that are drawn."""
+    templates = {kernel.emulation.plan.template for kernel in (pair.baseline, pair.best)}
+    sentences = []
+    if templates & CUBE_TEMPLATES:
+        sentences.append(_CUBE_PIPES)
+    if templates - CUBE_TEMPLATES:
+        sentences.append(_VECTOR_PIPES)
+    return " ".join(sentences)
 
 
 def draw_timelines(pair: EmulatedPair) -> Figure:
@@ -178,7 +198,8 @@ def _find_end(panel: _Panel, rounds: int) -> float:
 def _find_dense_end(panel: _Panel) -> float:
     """Until when the bars are wide enough, microseconds."""
     rows = panel.timeline.rows
-    ends = rows[rows[:, layout.LOG_PIPE] == layout.PIPE_CUBE, layout.LOG_END]
+    computes = np.isin(rows[:, layout.LOG_PIPE], (layout.PIPE_CUBE, layout.PIPE_VECTOR))
+    ends = rows[computes, layout.LOG_END]
     if len(ends) <= _MOST_L0_STEPS:
         return panel.kernel.duration_us
     return float(ends[_MOST_L0_STEPS - 1]) * panel.us_per_tick

@@ -2,14 +2,39 @@
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hwmodel.dtypes import DType, Format
+from hwmodel.emulator.activity import (
+    Pipe,
+    Stall,
+    compute_activities,
+    compute_mean_activities,
+)
 from hwmodel.emulator.constants import span
+from hwmodel.emulator.layout import (
+    COLS,
+    LOG_CORE,
+    LOG_END,
+    LOG_ITEM,
+    LOG_PIPE,
+    LOG_START,
+    M_OFF,
+    N_OFF,
+    PIPE_MTE2,
+    PIPE_MTE3,
+    PIPE_VECTOR,
+    ROWS,
+)
 from hwmodel.emulator.reference.vector import emulate_vector_reference
-from hwmodel.emulator.vector_engine import emulate_vector, needs_compiling
+from hwmodel.emulator.vector_engine import (
+    emulate_vector,
+    emulate_vector_with_log,
+    needs_compiling,
+)
 from hwmodel.emulator.vector_setup import CLEAR_BYTES, count_vector_events
 from hwmodel.errors import InputError
 from hwmodel.integers import ceil_div
@@ -136,6 +161,74 @@ def test_clearing_is_bound_by_stores_and_then_by_the_write_back() -> None:
     assert hbm_ticks < result.makespan_ticks < hbm_ticks * 1.3
 
 
+@pytest.mark.parametrize("template", VECTOR_TEMPLATES)
+def test_log_accounts_for_every_pipe(template: Template) -> None:
+    for seed in range(30):
+        problem, plan, constants = make_vector_case(template, seed)
+        result, log = emulate_vector_with_log(problem, plan, constants)
+        assert result == emulate_vector(problem, plan, constants)
+        rows = log.rows
+        assert (rows[:, LOG_START] <= rows[:, LOG_END]).all()
+        assert rows[:, LOG_END].max() == result.makespan_ticks
+        for number, core in enumerate(result.cores):
+            mine = rows[rows[:, LOG_CORE] == number]
+            busy = {}
+            for pipe in (PIPE_MTE2, PIPE_VECTOR, PIPE_MTE3):
+                work = mine[mine[:, LOG_PIPE] == pipe]
+                busy[pipe] = int((work[:, LOG_END] - work[:, LOG_START]).sum())
+                assert (work[1:, LOG_START] >= work[:-1, LOG_END]).all()
+                # Tile by tile.
+                assert (np.diff(work[:, LOG_ITEM]) >= 0).all()
+            assert busy == {
+                PIPE_MTE2: core.mte2_ticks,
+                PIPE_VECTOR: core.vector_ticks,
+                PIPE_MTE3: core.fixpipe_ticks,
+            }
+            items = np.unique(mine[:, LOG_ITEM]).tolist()
+            assert items == list(range(log.starts[number], log.starts[number + 1]))
+            activities = compute_activities(result, log, plan, constants, number)
+            assert list(activities) == [Pipe.MTE2, Pipe.VECTOR, Pipe.MTE3]
+            for activity in activities.values():
+                total = activity.busy_cycles + activity.stall_cycles + activity.idle_cycles
+                assert total == pytest.approx(result.makespan_ticks / 256)
+                assert min(*activity.stalls_cycles.values(), activity.idle_cycles) >= 0
+
+
+@pytest.mark.parametrize("template", VECTOR_TEMPLATES)
+def test_items_of_the_log_are_the_tiles(template: Template) -> None:
+    problem, plan, constants = make_vector_case(template, 3)
+    log = emulate_vector_with_log(problem, plan, constants)[1]
+    tiles = log.items[:, [M_OFF, N_OFF, ROWS, COLS]].tolist()
+    assert sum(rows * cols for *_, rows, cols in tiles) == problem.m * problem.n
+    if template is Template.K_EQUAL_ZERO:
+        # Pieces of the flat C, each where the one before ends.
+        ends = np.cumsum([rows * cols for *_, rows, cols in tiles])
+        assert [m_off * problem.n + n_off for m_off, n_off, *_ in tiles[1:]] == ends[:-1].tolist()
+        return
+    schedule = walk(problem, plan)
+    assert tiles == [
+        [item.m_off, item.n_off, item.blk_m, item.blk_n]
+        for p in range(plan.used_core_num)
+        for item in schedule.items(p)
+    ]
+
+
+def test_reasons_of_waits_are_what_was_made_slow() -> None:
+    problem = GemmProblem(m=1, k=4096, n=2048, dtype=DType.FP32, out_dtype=DType.FP32)
+
+    def worst(pipe: Pipe, **changes: int) -> Stall:
+        chip = replace(CHIP, launch_ticks=0, **changes)
+        result, log = emulate_vector_with_log(problem, _plan(problem), chip)
+        stalls = compute_mean_activities(result, log, _plan(problem), chip)[pipe].stalls_cycles
+        return max(stalls, key=lambda reason: stalls[reason])
+
+    assert worst(Pipe.VECTOR, aiv_hbm_q=CHIP.aiv_hbm_q // 50) is Stall.LOADS
+    assert worst(Pipe.VECTOR, aiv_store_q=10) is Stall.UB_SLOT
+    assert worst(Pipe.MTE2, vector_lanes=1) is Stall.UB_SLOT
+    assert worst(Pipe.MTE2, hbm_latency_ticks=10**7) is Stall.LATENCY
+    assert worst(Pipe.MTE3, vector_lanes=1) is Stall.TILE
+
+
 def test_cores_without_work() -> None:
     problem = GemmProblem(m=1, k=0, n=3)
     plan = _plan(problem, template=Template.K_EQUAL_ZERO, used_core_num=64)
@@ -174,8 +267,10 @@ def test_engine_in_plain_python(template: Template) -> None:
     cases = [make_vector_case(template, seed) for seed in range(12)]
     expected = [emulate_vector(*case) for case in cases]
     assert not needs_compiling()
+    logs = [emulate_vector_with_log(*case)[1].rows for case in cases]
     with plain_modules() as modules:
-        found = [modules["vector_engine"].emulate_vector(*case) for case in cases]
+        plain = [modules["vector_engine"].emulate_vector_with_log(*case) for case in cases]
         assert not modules["vector_engine"].needs_compiling()
-    for one, other in zip(expected, found, strict=True):
+    for one, log, (other, plain_log) in zip(expected, logs, plain, strict=True):
         assert not find_differences(one, other)
+        assert np.array_equal(log, plain_log.rows)
