@@ -9,8 +9,10 @@ from baseline.l1_tiling import compute_step_k, compute_tail_split
 from baseline.platform import Platform
 from baseline.steps import Recorder
 from baseline.tiling_key import ApiLevel, FullLoad, L0cOut, Model, TilingKey
+from baseline.what_if import AS_IT_IS, WhatIf
 from hwmodel.dtypes import DType, Format
 from hwmodel.integers import floor_div
+from hwmodel.plan import L0cOutput
 from hwmodel.problem import GemmProblem
 
 FIXPIPE_MAX_K: Final = 256
@@ -39,24 +41,28 @@ def compute_base(
         api_level=ApiLevel.HIGH,
         trans_a=problem.trans_a,
         trans_b=problem.trans_b,
-        l0c_out=_select_l0c_out(problem, platform, block, recorder),
+        l0c_out=_select_l0c_out(problem, platform, block, recorder, AS_IT_IS),
     )
     return _build_tiling(problem, block, tails, step_k), key
 
 
 def compute_aswt(
-    problem: GemmProblem, platform: Platform, allows_tensor_api: bool, recorder: Recorder | None
+    problem: GemmProblem,
+    platform: Platform,
+    allows_tensor_api: bool,
+    recorder: Recorder | None,
+    what_if: WhatIf = AS_IT_IS,
 ) -> tuple[CubeTiling, TilingKey]:
     """Tiling and kernel of the operator's default: full load of A, of B, or neither."""
-    block = rebalance_block(problem, platform, recorder)
-    l0c_out = _select_l0c_out(problem, platform, block, recorder)
+    block = rebalance_block(problem, platform, recorder, what_if)
+    l0c_out = _select_l0c_out(problem, platform, block, recorder, what_if)
     on_the_fly = l0c_out is L0cOut.ON_THE_FLY
-    model, full_load = Model.BASIC, FullLoad.NONE
-    if keeps_a(problem, platform, block, on_the_fly, recorder):
-        full_load = FullLoad.A
+    model, full_load = Model.BASIC, what_if.full_load
+    if full_load is None:
+        full_load = _select_full_load(problem, platform, block, on_the_fly, recorder)
+    if full_load is FullLoad.A:
         tiling = compute_a_full(problem, platform, block, recorder)
-    elif keeps_b(problem, platform, block, recorder):
-        full_load = FullLoad.B
+    elif full_load is FullLoad.B:
         tiling = compute_b_full(problem, platform, block, recorder)
     else:
         tails = compute_tail_split(problem, platform, block.base_m, block.base_n, recorder)
@@ -80,22 +86,42 @@ def compute_aswt(
     return tiling, key
 
 
+def _select_full_load(
+    problem: GemmProblem,
+    platform: Platform,
+    block: BaseBlock,
+    on_the_fly: bool,
+    recorder: Recorder | None,
+) -> FullLoad:
+    """The operand that stays whole in L1; A is asked first."""
+    if keeps_a(problem, platform, block, on_the_fly, recorder):
+        return FullLoad.A
+    return FullLoad.B if keeps_b(problem, platform, block, recorder) else FullLoad.NONE
+
+
 def _select_l0c_out(
-    problem: GemmProblem, platform: Platform, block: BaseBlock, recorder: Recorder | None
+    problem: GemmProblem,
+    platform: Platform,
+    block: BaseBlock,
+    recorder: Recorder | None,
+    what_if: WhatIf,
 ) -> L0cOut:
     """Through UB and the vector cores when K is short and rows of C are not whole lines."""
     m, n = problem.m, problem.n
     row_bytes = n * problem.out_dtype.size_bytes
     blocks = -(-m // block.base_m) * -(-n // block.base_n)
     l0c_out = L0cOut.ON_THE_FLY
-    if (
-        problem.k <= FIXPIPE_MAX_K
-        and m >= FIXPIPE_MIN_M
-        and blocks > platform.aic_num
-        and row_bytes % LINE_BYTES != 0
-        and row_bytes > FIXPIPE_MIN_ROW_BYTES
-        and platform.aiv_num == 2 * platform.aic_num
-    ):
+    through_ub = what_if.l0c_output is L0cOutput.FIXPIPE
+    if what_if.l0c_output is None:
+        through_ub = (
+            problem.k <= FIXPIPE_MAX_K
+            and m >= FIXPIPE_MIN_M
+            and blocks > platform.aic_num
+            and row_bytes % LINE_BYTES != 0
+            and row_bytes > FIXPIPE_MIN_ROW_BYTES
+            and platform.aiv_num == 2 * platform.aic_num
+        )
+    if through_ub:
         is_fp32 = problem.dtype is DType.FP32
         l0c_out = L0cOut.ND_FIXPIPE_1_2 if is_fp32 else L0cOut.ND_FIXPIPE_1_1
     if recorder is not None:

@@ -8,6 +8,7 @@ factor; `edge` = the param below which a tile is bound by the cube and not by me
 balance, the share of the core time that does useful work, at most 1.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
@@ -16,6 +17,7 @@ from baseline.base_k import choose_base_k
 from baseline.cube_tiling import ACCUMULATOR_BYTES, START_BASE, START_BASE_K_BYTES
 from baseline.platform import Platform
 from baseline.steps import Recorder
+from baseline.what_if import AS_IT_IS, WhatIf
 from hwmodel.integers import FRACTAL
 from hwmodel.problem import GemmProblem
 
@@ -75,15 +77,24 @@ class BaseBlock:
 
 
 def rebalance_block(
-    problem: GemmProblem, platform: Platform, recorder: Recorder | None
+    problem: GemmProblem,
+    platform: Platform,
+    recorder: Recorder | None,
+    what_if: WhatIf = AS_IT_IS,
 ) -> BaseBlock:
     """The base block that the vendor's `rebalance_block` chooses."""
-    edge, fixpipe_edge = compute_roofline_edges(problem, platform)
+    edge, fixpipe_edge = compute_roofline_edges(problem, platform, what_if.hbm_share)
     grid = select_search_grid(problem, platform, edge, fixpipe_edge, recorder)
     trace = SearchTrace() if recorder is not None else None
-    found_m, found_n, param, left_edge = search_base_block(
-        problem, platform.aic_num, grid, edge * EDGE_SHARE, trace
-    )
+    if what_if.base_tile is None:
+        found_m, found_n, param, left_edge = search_base_block(
+            problem, platform.aic_num, grid, edge * EDGE_SHARE, trace
+        )
+    else:
+        found_m, found_n = what_if.base_tile
+        param = 1 / found_m + 1 / found_n
+        # As after a cube win of this tile, or after none (specification: studies.md, H1).
+        left_edge = min(param, edge * EDGE_SHARE)
     m, n = problem.m, problem.n
     base_m = min(-(-m // FRACTAL) * FRACTAL, found_m)
     base_n = min(-(-n // FRACTAL) * FRACTAL, found_n)
@@ -104,14 +115,25 @@ def rebalance_block(
     return block
 
 
-def compute_roofline_edges(problem: GemmProblem, platform: Platform) -> tuple[float, float]:
+def iterate_search_tiles(problem: GemmProblem, platform: Platform) -> Iterator[tuple[int, int]]:
+    """The (base_m, base_n) that the search's loop visits, in its order, pruned ones included."""
+    grid = select_search_grid(problem, platform, *compute_roofline_edges(problem, platform), None)
+    for cur_m in range(grid.max_m, 0, -grid.m_align):
+        for cur_n in range(grid.first_n(cur_m), 0, -grid.n_align):
+            yield cur_m, cur_n
+
+
+def compute_roofline_edges(
+    problem: GemmProblem, platform: Platform, hbm_share: float = 1.0
+) -> tuple[float, float]:
     """(edge, fixpipe edge): param and K below which the cube, and above which not C, is the bound.
 
     The order of the operations is the vendor's: cancelling the core count would change last bits.
+    `hbm_share` is the part of the HBM bandwidth that the heuristic counts on; the vendor's is 1.
     """
     m, k, n = problem.m, problem.k, problem.n
     freq = platform.clock_mhz / MHZ_PER_GHZ
-    hbm_bw = freq * platform.ai_core_cnt * platform.ddr_rate / GB_PER_TB
+    hbm_bw = freq * platform.ai_core_cnt * platform.ddr_rate / GB_PER_TB * hbm_share
     l2_bw = freq * platform.ai_core_cnt * platform.l2_rate / GB_PER_TB
     single_power = freq * POWER_PER_GHZ
     if problem.is_plain_fp32:

@@ -32,6 +32,7 @@ from baseline.tiling_data import (
 from baseline.tiling_key import ApiLevel, FullLoad, L0cOut, Model, TilingKey
 from baseline.validation import validate
 from baseline.vector import compute_to_mul, compute_to_multi_mul
+from baseline.what_if import AS_IT_IS, WhatIf
 from hwmodel.errors import InputError
 from hwmodel.plan import KernelPlan, L0cOutput, Template
 from hwmodel.problem import GemmProblem
@@ -118,6 +119,7 @@ def decide(
     strategy: str = RequestedStrategy.AUTO,
     offset_x: int = 0,
     explain: bool = False,
+    what_if: WhatIf = AS_IT_IS,
 ) -> BaselineDecision:
     """The operator's decision for a problem on a chip.
 
@@ -127,6 +129,7 @@ def decide(
         strategy: `auto` for the operator's choice, `base` for the older template.
         offset_x: the operator's attribute; 0x80 avoids the tensor API.
         explain: record the steps and look for defects.
+        what_if: what BASIC_ASWT is to take as given; other strategies have no such choices.
 
     Raises:
         RejectedError: the operator rejects the problem.
@@ -138,11 +141,15 @@ def decide(
     request = TilingRequest.from_problem(
         problem, strategy=RequestedStrategy(strategy), offset_x=offset_x
     )
-    return decide_request(request, Platform.from_spec(spec), explain=explain)
+    return decide_request(request, Platform.from_spec(spec), explain=explain, what_if=what_if)
 
 
 def decide_request(
-    request: TilingRequest, platform: Platform, *, explain: bool = False
+    request: TilingRequest,
+    platform: Platform,
+    *,
+    explain: bool = False,
+    what_if: WhatIf = AS_IT_IS,
 ) -> BaselineDecision:
     """The operator's decision for a raw request.
 
@@ -157,7 +164,9 @@ def decide_request(
     else:
         strategy = select_strategy(problem, platform, recorder)
     if strategy is Strategy.BASIC_ASWT or strategy is Strategy.BASIC_STREAM_K:
-        decision = _decide_basic(problem, platform, strategy, request.allows_tensor_api, recorder)
+        decision = _decide_basic(
+            problem, platform, strategy, request.allows_tensor_api, recorder, what_if
+        )
     elif strategy is Strategy.BASE:
         decision = _decide_base(problem, platform, recorder)
     else:
@@ -171,11 +180,14 @@ def _decide_basic(
     strategy: Strategy,
     allows_tensor_api: bool,
     recorder: Recorder | None,
+    what_if: WhatIf,
 ) -> BaselineDecision:
     """ASWT with or without a full load, and stream-K: they share one record."""
     is_stream_k = strategy is Strategy.BASIC_STREAM_K
-    compute = compute_stream_k if is_stream_k else compute_aswt
-    tiling, key = compute(problem, platform, allows_tensor_api, recorder)
+    if is_stream_k:
+        tiling, key = compute_stream_k(problem, platform, allows_tensor_api, recorder)
+    else:
+        tiling, key = compute_aswt(problem, platform, allows_tensor_api, recorder, what_if)
     tiling_data = build_basic_tiling_data(problem, platform, tiling)
     if recorder is not None:
         recorder.add(
