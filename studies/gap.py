@@ -14,6 +14,7 @@ A median says that half of the kernels are predicted worse. So it is also told w
 exceed twice the 90th percentile, again the larger of the two classes'.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cache
@@ -24,7 +25,7 @@ from hwmodel.problem import GemmProblem
 from hwmodel.spec import ClassError, HardwareSpec
 from hwmodel.validation.classes import ErrorClass, select_error_class
 from hwmodel.validation.measured import load_measured
-from studies.outcome import EvaluatedPlan, ShapeOutcome
+from studies.outcome import ShapeOutcome
 
 RESOLVED_FACTOR = 2.0
 """Gap over median error from which a gap is resolved (specification: studies.md, "Search")."""
@@ -55,19 +56,42 @@ class GapVerdict:
     best_class: ErrorClass
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TimedPlan:
+    """A plan and its predicted time, microseconds."""
+
+    plan: KernelPlan
+    time_us: float
+
+
 def judge_gap(outcome: ShapeOutcome, spec: HardwareSpec, evaluator: str) -> GapVerdict:
-    """Whether the gap of `outcome` exceeds what the evaluator's error could explain.
+    """Whether the gap of `outcome` exceeds what the evaluator's error could explain."""
+    baseline, best = (
+        TimedPlan(plan=side.plan, time_us=side.cost.task_duration_us)
+        for side in (outcome.baseline, outcome.best)
+    )
+    return judge_difference(outcome.problem, spec, evaluator, baseline, best)
+
+
+def judge_difference(
+    problem: GemmProblem,
+    spec: HardwareSpec,
+    evaluator: str,
+    baseline: TimedPlan,
+    best: TimedPlan,
+) -> GapVerdict:
+    """Whether two times, whichever is longer, differ by more than the error could explain.
 
     There is no error to compare with, and no gap is resolved, for an evaluator without a
     calibration (`formula`: it sees neither base_k nor order), for a chip whose calibration was
     carried over from another, and when one of the two classes has no measured rows.
     """
-    classes = tuple(
-        _class_of(outcome.problem, side, spec) for side in (outcome.baseline, outcome.best)
-    )
+    sides = (baseline, best)
+    classes = tuple(select_error_class(problem, one.plan, one.time_us, spec) for one in sides)
     errors = _known_errors(spec, evaluator, classes)
-    trusted = bool(errors) and _is_measured_ground(outcome)
-    gap_ratio = outcome.gap_ratio
+    trusted = bool(errors) and all(_is_measured_ground(one) for one in sides)
+    times_us = [one.time_us for one in sides]
+    gap_ratio = max(times_us) / min(times_us) - 1.0
     resolved = trusted and all(gap_ratio > RESOLVED_FACTOR * item.median_ape for item in errors)
     return GapVerdict(
         resolved=resolved,
@@ -80,15 +104,18 @@ def judge_gap(outcome: ShapeOutcome, spec: HardwareSpec, evaluator: str) -> GapV
 
 def select_coverage(outcome: ShapeOutcome) -> Coverage:
     """How far the comparison lies from the measured kernels: the farther of its two plans."""
-    problem = outcome.problem
+    return select_plans_coverage(outcome.problem, (outcome.baseline.plan, outcome.best.plan))
+
+
+def select_plans_coverage(problem: GemmProblem, plans: Sequence[KernelPlan]) -> Coverage:
+    """How far plans for one problem lie from the measured kernels: the farthest of them."""
     plain = (
         problem.dtype is DType.BF16
         and problem.out_dtype is DType.BF16
         and problem.bias_dtype is None
         and problem.format_b is Format.ND
     )
-    seen = all(_is_seen(problem, plan) for plan in (outcome.baseline.plan, outcome.best.plan))
-    if not (plain and seen):
+    if not (plain and all(_is_seen(problem, plan) for plan in plans)):
         return Coverage.EXTRAPOLATED
     if problem.trans_a or problem.trans_b:
         return Coverage.TRANSPOSED
@@ -116,11 +143,6 @@ def shortest_measured_us() -> float:
     return min(row.duration_us for row in load_measured())
 
 
-def _class_of(problem: GemmProblem, side: EvaluatedPlan, spec: HardwareSpec) -> ErrorClass:
-    """Error class of one side of the comparison, by its predicted time."""
-    return select_error_class(problem, side.plan, side.cost.task_duration_us, spec)
-
-
 def _known_errors(
     spec: HardwareSpec, evaluator: str, classes: tuple[ErrorClass, ...]
 ) -> tuple[ClassError, ...]:
@@ -133,13 +155,9 @@ def _known_errors(
     return tuple(calibration.errors[error_class] for error_class in classes)
 
 
-def _is_measured_ground(outcome: ShapeOutcome) -> bool:
-    """Kernels of both templates were measured, and none of the two is shorter than any of them."""
-    return all(
-        side.plan.template in measured_templates()
-        and side.cost.task_duration_us >= shortest_measured_us()
-        for side in (outcome.baseline, outcome.best)
-    )
+def _is_measured_ground(side: TimedPlan) -> bool:
+    """Kernels of the plan's template were measured, and it is not shorter than any of them."""
+    return side.plan.template in measured_templates() and side.time_us >= shortest_measured_us()
 
 
 def _is_seen(problem: GemmProblem, plan: KernelPlan) -> bool:
