@@ -18,6 +18,7 @@ COMMAND_MODULES = (
     "report",
     "baseline",
     "schedule",
+    "evaluate",
     "emulate",
     "trace",
     "hw",

@@ -29,6 +29,9 @@ from hwmodel.problem import MAX_DIM, GemmProblem
 from hwmodel.spec import HardwareSpec
 from hwmodel.vendor_tiling import VENDOR_NAMES, tiling_data_from_plan
 
+BASELINE: Final = "baseline"
+"""The operator's own plan, where a plan may be given."""
+
 _MAX_PLAN_BYTES: Final = 1 << 20
 """A plan has some twenty fields."""
 
@@ -50,6 +53,19 @@ _EXAMPLE: Final = '{"base_n": 192}'
 
 Members = dict[str, Any]
 """Members of the user's JSON object."""
+
+
+def load_reference(
+    text: str, option: str, problem: GemmProblem, spec: HardwareSpec, baseline: KernelPlan
+) -> KernelPlan:
+    """The plan to compare with: the operator's own by the word `baseline`, else as `load_plan`.
+
+    Raises:
+        InputError: the text gives no plan.
+    """
+    if text == BASELINE:
+        return baseline
+    return load_plan(text, option, problem, spec, baseline)
 
 
 def load_plan(

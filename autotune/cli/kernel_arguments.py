@@ -61,7 +61,6 @@ def resolve_kernel(args: argparse.Namespace) -> Kernel:
     from autotune.plan_fields import change_plan, load_fields
     from baseline.decision import decide_request
     from baseline.platform import Platform
-    from hwmodel.legality import check
     from hwmodel.spec_io import DEFAULT_HARDWARE, load_hardware, require_dav_3510
 
     request = build_request(args)
@@ -71,9 +70,24 @@ def resolve_kernel(args: argparse.Namespace) -> Kernel:
     problem = request.to_problem()
     baseline = decide_request(request, Platform.from_spec(spec)).plan
     plan = change_plan(problem, spec, baseline, fields, PLAN_OPTION)
+    return build_kernel(args, problem, spec, plan, baseline)
+
+
+def build_kernel(
+    args: argparse.Namespace,
+    problem: "GemmProblem",
+    spec: "HardwareSpec",
+    plan: "KernelPlan",
+    baseline: "KernelPlan",
+    *,
+    name: str = "the plan",
+) -> Kernel:
+    """The kernel of a plan; rules that it breaks are written to stderr, too, under its name."""
+    from hwmodel.legality import check
+
     warnings = tuple(violation.sentence for violation in check(problem, spec, plan))
     for warning in warnings:
-        _say(args, f"warning: the plan is not legal: {warning}")
+        say(args, f"warning: {name} is not legal: {warning}")
     return Kernel(
         problem=problem,
         spec=spec,
@@ -93,10 +107,10 @@ def emulate_kernel(args: argparse.Namespace, kernel: Kernel) -> "Emulation":
     from autotune.emulation import needs_compiling, run_emulation
 
     if needs_compiling(kernel.plan):
-        _say(args, "compiling the emulator, once; this takes about fifteen seconds")
+        say(args, "compiling the emulator, once; this takes about fifteen seconds")
     return run_emulation(kernel.problem, kernel.spec, kernel.plan)
 
 
-def _say(args: argparse.Namespace, text: str) -> None:
-    """A line on stderr."""
+def say(args: argparse.Namespace, text: str) -> None:
+    """A line on stderr, under the name of the command."""
     sys.stderr.write(f"autotune {args.command}: {text}\n")
