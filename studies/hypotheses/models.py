@@ -92,20 +92,47 @@ class CaseModels:
             control: what they are compared with.
             spec: the chip that the selector believes in, the nominal one unless given.
         """
+        times = None if alternatives is None else self.select_us(alternatives, spec)
+        return self.choose_timed(alternatives, times, control, spec=spec)
+
+    def choose_timed(
+        self,
+        alternatives: PlanBatch | None,
+        times_us: NDArray[np.float64] | None,
+        control: KernelPlan | None = None,
+        *,
+        spec: HardwareSpec | None = None,
+    ) -> Choice:
+        """`choose` where the alternatives' times by the selector are known already."""
         first = control or self.case.baseline
         best = BestPlans(self.depth.rescored, first)
         best.add_one(first, float(self.select_us(PlanBatch.from_plans([first]), spec)[0]))
-        count = 0 if alternatives is None else len(alternatives)
-        if alternatives is not None and count:
-            best.add(alternatives, self.select_us(alternatives, spec))
+        count = 0
+        if alternatives is not None and times_us is not None:
+            best.add(alternatives, times_us)
+            count = len(alternatives)
         problem, chip = self.case.problem, self.case.spec
         top = tuple(
             plan for plan in best.plans() if plan == first or not check(problem, chip, plan)
         )
         return Choice(plan=top[0] if top else first, top=top, candidates=count + 1)
 
-    def compare(self, study: str, choice: Choice, control: KernelPlan | None = None) -> Comparison:
-        """Control (the baseline unless given) against the selector's choice, judged and drawn."""
+    def compare(
+        self,
+        study: str,
+        choice: Choice,
+        control: KernelPlan | None = None,
+        *,
+        is_drawn: bool = True,
+    ) -> Comparison:
+        """Control (the baseline unless given) against the selector's choice.
+
+        Args:
+            study: what is compared.
+            choice: the treatment and its nearest rivals.
+            control: what it is compared with.
+            is_drawn: compare them at every draw of the hardware, too.
+        """
         case = self.case
         first = control or case.baseline
         before, after = self.judge(first), self.judge(choice.plan)
@@ -124,8 +151,8 @@ class CaseModels:
             changed_fields=list_changed_fields(first, choice.plan),
             coverage=select_plans_coverage(case.problem, (first, choice.plan)),
             resolved=verdict.resolved,
-            pipeline_draws=self._draw_selector(first, choice.top),
-            emulator_draws=self._draw_judge(first, choice.plan),
+            pipeline_draws=self._draw_selector(first, choice.top) if is_drawn else (),
+            emulator_draws=self._draw_judge(first, choice.plan) if is_drawn else (),
         )
 
     def _draw_selector(self, control: KernelPlan, top: Sequence[KernelPlan]) -> tuple[float, ...]:
