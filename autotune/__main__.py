@@ -19,6 +19,7 @@ COMMAND_MODULES = (
     "baseline",
     "schedule",
     "evaluate",
+    "explain",
     "emulate",
     "trace",
     "hw",

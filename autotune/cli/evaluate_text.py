@@ -4,6 +4,7 @@ from dataclasses import asdict, dataclass
 
 from autotune.cli.breakdown_text import describe_costs, format_breakdowns
 from autotune.cli.kernel_arguments import Kernel
+from autotune.cli.paragraph import wrap_paragraph
 from autotune.explanation import Comparison, describe_plan, explain
 from autotune.explanation_reasons import ExplainedKernel
 from autotune.report.text import describe_problem, format_percent, format_us
@@ -104,5 +105,5 @@ def format_evaluation(evaluation: Evaluation) -> str:
         f"roofline: {format_us(roofline_us)} us, the least time of any plan; reached to {reached}"
     )
     if len(evaluation.kernels) == 2:
-        lines += ["", explain(evaluation.comparison())]
+        lines += ["", wrap_paragraph(explain(evaluation.comparison()))]
     return "\n".join(lines)

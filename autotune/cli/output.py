@@ -59,3 +59,9 @@ def discard(stream: TextIO) -> None:
         null = os.open(os.devnull, os.O_WRONLY)
         os.dup2(null, stream.fileno())
         os.close(null)
+
+
+def escape_for(stream: TextIO, text: str) -> str:
+    """The text with what the stream's encoding lacks written as escapes."""
+    encoding = stream.encoding or "utf-8"
+    return text.encode(encoding, "backslashreplace").decode(encoding)
