@@ -8,12 +8,15 @@ from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from enum import Enum
 from types import NoneType, UnionType
-from typing import Any, TypeVar, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Any, TypeVar, get_args, get_origin, get_type_hints
 
 from hwmodel.cost.breakdown import CostBreakdown
 from hwmodel.plan import KernelPlan
 from hwmodel.problem import GemmProblem
 from studies.outcome import ShapeOutcome
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
 
 JsonObject = dict[str, Any]
 """What `json.dumps` takes and `json.loads` gives."""
@@ -57,6 +60,20 @@ def outcome_from_json(record: object) -> ShapeOutcome:
         ValueError: it is not exactly an outcome.
     """
     return _decode(ShapeOutcome, record)
+
+
+def to_json(value: "DataclassInstance") -> JsonObject:
+    """Any dataclass of numbers, text, plans, tuples, mappings and optional values as an object."""
+    return _encode_fields(value)
+
+
+def from_json(kind: type[_T], record: object) -> _T:
+    """The value of type `kind` of a JSON object that `to_json` gave.
+
+    Raises:
+        ValueError: it is not exactly that.
+    """
+    return _decode(kind, record)
 
 
 def _encode_fields(value: Any) -> JsonObject:

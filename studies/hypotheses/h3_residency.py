@@ -5,7 +5,6 @@ the whole kernel, A_PANEL those of the current block row; B_PARTIAL and B_PANEL 
 base tile, base_k, double buffer and window stay the operator's.
 """
 
-import itertools
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -13,10 +12,13 @@ from baseline.dispatch import Strategy
 from hwmodel.derived import compute_block_count, compute_tail_reach, compute_used_core_num
 from hwmodel.footprint import (
     DOUBLE_BUFFER,
+    compute_bias_slots_bytes,
     compute_k_slabs,
     compute_l1_bytes,
     compute_resident_a_bytes,
     compute_resident_b_bytes,
+    compute_slab_a_bytes,
+    compute_slab_b_bytes,
 )
 from hwmodel.integers import ceil_div
 from hwmodel.legality import FULL_LOAD_SLOTS, check
@@ -100,25 +102,37 @@ def iterate_resident(case: Case, plan: KernelPlan, template: Template) -> Iterat
 def _list_fitting(
     case: Case, plan: KernelPlan, template: Template, step_k: int
 ) -> list[KernelPlan]:
-    """The plans with one slab, two, and so on, as far as L1 goes.
-
-    A panel that keeps all slabs streams nothing of that operand and may fit where one less does
-    not.
-    """
+    """The plans with one slab, two, and so on, as far as L1 goes."""
+    some, whole = count_fitting(case, plan, template, step_k)
+    counts = [*range(1, some + 1), *([whole] if whole > some else [])]
     problem, spec = case.problem, case.spec
+    return [
+        canonical_plan(problem, build_resident(problem, spec, plan, template, step_k, slabs))
+        for slabs in counts
+    ]
 
-    def build(slabs: int) -> KernelPlan:
-        resident = build_resident(problem, spec, plan, template, step_k, slabs)
-        return canonical_plan(problem, resident)
 
-    def fits(resident: KernelPlan) -> bool:
-        return compute_l1_bytes(problem, resident) <= spec.buffers.l1_bytes
+def count_fitting(
+    case: Case, plan: KernelPlan, template: Template, step_k: int
+) -> tuple[int, int]:
+    """Most slabs that fit L1 while others stream, and all slabs of a panel, 0 if they do not fit.
 
-    limit = count_slabs(problem, build(1))
-    fitting = list(itertools.takewhile(fits, map(build, range(1, limit))))
-    if limit and fits(build(limit)):
-        fitting.append(build(limit))
-    return fitting
+    A panel that keeps all its slabs streams nothing of that operand and may fit where one less
+    does not. (Specification: plan.md, "Legality", column L1.)
+    """
+    problem, l1_bytes = case.problem, case.spec.buffers.l1_bytes
+    longer = replace(plan, step_k=step_k, template=template)
+    k_l1 = longer.k_l1(problem)
+    kept = compute_slab_a_bytes(problem, plan.base_m, k_l1)
+    other = compute_slab_b_bytes(problem, plan.base_n, k_l1)
+    if template in {Template.B_PARTIAL, Template.B_PANEL}:
+        kept, other = other, kept
+    room = l1_bytes - compute_bias_slots_bytes(problem, longer) - DOUBLE_BUFFER * other
+    some = max(0, room // kept - DOUBLE_BUFFER)
+    limit = count_slabs(problem, longer)
+    if template in PARTIAL_TEMPLATES:
+        return min(some, limit), 0
+    return min(some, limit - 1), limit if limit * kept <= room else 0
 
 
 def count_slabs(problem: GemmProblem, plan: KernelPlan) -> int:

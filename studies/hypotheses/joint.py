@@ -4,8 +4,8 @@ The candidates are the product of H1's tiles, H2's windows, H3's residency and H
 H6's vector kernel; all else goes by the operator's rules. They are built once, as columns with a
 mark for each improvement that a row makes use of, and a leave-out is the rows without that mark.
 
-So that the product stays small, residency is tried with one slab, half of those that fit, and all
-that fit; H3 itself tries every number.
+So that the product stays small, a tile of H1 keeps as many slabs as fit, for every length of an L1
+step; with the operator's own tile every number is tried, as in H3.
 """
 
 from collections.abc import Iterator, Sequence
@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 from baseline.dispatch import Strategy
 from baseline.what_if import WhatIf
 from hwmodel.derived import runs_fp32_split_k
-from hwmodel.footprint import compute_l1_bytes
 from hwmodel.integers import ceil_div
 from hwmodel.legality import check
 from hwmodel.plan import KernelPlan, L0cOutput, Template, canonical_plan
@@ -29,7 +28,8 @@ from studies.hypotheses.h3_residency import (
     PANEL_TEMPLATES,
     PARTIAL_TEMPLATES,
     build_resident,
-    count_slabs,
+    count_fitting,
+    iterate_resident,
 )
 from studies.hypotheses.h6_vector import VectorHypothesis, build_vector_plan
 from studies.hypotheses.models import CaseModels, Choice
@@ -155,35 +155,19 @@ def _iterate_residency(case: Case, seed: _Seed) -> Iterator[_Seed]:
         return
     uses = (*seed.uses, "h3")
     for template in (*PARTIAL_TEMPLATES, *PANEL_TEMPLATES):
+        if "h1" not in seed.uses:
+            yield from (
+                _Seed(plan=resident, uses=uses)
+                for resident in iterate_resident(case, plan, template)
+            )
+            continue
         for step_k in range(1, ceil_div(problem.k, plan.base_k) + 1):
-            counts = _select_counts(case, plan, template, step_k)
+            counts = set(count_fitting(case, plan, template, step_k)) - {0}
             if not counts:
                 break
-            for slabs in counts:
+            for slabs in sorted(counts):
                 resident = build_resident(problem, case.spec, plan, template, step_k, slabs)
                 yield _Seed(plan=canonical_plan(problem, resident), uses=uses)
-
-
-def _select_counts(case: Case, plan: KernelPlan, template: Template, step_k: int) -> Sequence[int]:
-    """One slab, half of those that fit, those that fit, and all of a panel; without repeats."""
-    problem, spec = case.problem, case.spec
-
-    def fits(slabs: int) -> bool:
-        resident = build_resident(problem, spec, plan, template, step_k, slabs)
-        return compute_l1_bytes(problem, resident) <= spec.buffers.l1_bytes
-
-    limit = count_slabs(problem, build_resident(problem, spec, plan, template, step_k, 1))
-    low, high = 0, max(0, limit - 1)
-    while low < high:
-        middle = (low + high + 1) // 2
-        if fits(middle):
-            low = middle
-        else:
-            high = middle - 1
-    counts = {1, (low + 1) // 2, low} if low else set()
-    if limit and fits(limit):
-        counts.add(limit)
-    return sorted(counts)
 
 
 def _spread_windows(
