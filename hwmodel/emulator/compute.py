@@ -5,6 +5,7 @@ from numpy.typing import NDArray
 
 from hwmodel.emulator.constants import TICKS_PER_CYCLE
 from hwmodel.emulator.geometry import Vector, span, up
+from hwmodel.emulator.item_walk import Items, next_row
 from hwmodel.emulator.layout import (
     BASE_K,
     BUSY_CUBE,
@@ -45,6 +46,7 @@ from hwmodel.emulator.layout import (
     M1_FULL_CUBE_TICKS,
     M1_FULL_TICKS,
     M1_ITEM,
+    M1_ITEMS_LEFT,
     M1_L0_NO,
     M1_LEFT,
     M1_PENDING,
@@ -70,7 +72,6 @@ from hwmodel.emulator.memory import Matrix
 from hwmodel.integers import FRACTAL
 from hwmodel.jit import inline, jit
 
-Items = NDArray[np.int32]
 Marks = NDArray[np.int64]
 
 GRAIN_TICKS = 4 * TICKS_PER_CYCLE
@@ -183,8 +184,9 @@ def run_mte1(
     core[p, M1_STEP] = step + 1
     if step + 1 == core[p, M1_STEPS]:
         core[p, H_LAST_OF + half] = item
-        if item + 1 < starts[p + 1]:
-            enter_item(par, items, core, p, item + 1)
+        core[p, M1_ITEMS_LEFT] -= 1
+        if core[p, M1_ITEMS_LEFT]:
+            enter_item(par, items, core, p, next_row(starts, p, item))
 
 
 @inline

@@ -8,13 +8,13 @@ import hwmodel.jit as jit_module
 from hwmodel.emulator.compute import (
     GRAIN_TICKS,
     MARK_SIZE,
-    Items,
     Marks,
     advance_compute,
     enter_item,
 )
 from hwmodel.emulator.constants import WRITE_BACK_SHARES, EmulatorConstants
 from hwmodel.emulator.geometry import Vector
+from hwmodel.emulator.item_walk import Items, Source
 from hwmodel.emulator.layout import (
     BUSY_CUBE,
     BUSY_FIX,
@@ -43,8 +43,8 @@ from hwmodel.emulator.layout import (
     L2_GRAINS,
     LAST_STORE,
     LAST_WORKSPACE,
-    LD_END,
     LD_ITEM,
+    LD_ITEMS_LEFT,
     LD_STEPS,
     LINK_SIZE,
     LIST_HEAD,
@@ -53,11 +53,13 @@ from hwmodel.emulator.layout import (
     LOADS,
     LOG_ROWS,
     LOG_SIZE,
+    M1_ITEMS_LEFT,
     M3_DONE,
     MIN_MTE2,
     MIN_OUT,
     NEVER,
     NO_OBJECT,
+    NO_SLOT,
     NOW,
     PASS,
     PASS_MASK,
@@ -69,7 +71,6 @@ from hwmodel.emulator.layout import (
     STORES,
     TARGET,
     TIME_SHIFT,
-    TRACKS_SIZES,
     UB_ITEM,
     UNTIL,
     WAITS_FOR,
@@ -78,7 +79,7 @@ from hwmodel.emulator.layout import (
     WRITES_BACK,
 )
 from hwmodel.emulator.loads import begin_load, complete_load, issue_load
-from hwmodel.emulator.memory import Cube, Links, Matrix, release_shares, release_watches
+from hwmodel.emulator.memory import Cube, Links, Matrix, Slots, release_shares, release_watches
 from hwmodel.emulator.result import CoreActivity, EmulationResult
 from hwmodel.emulator.setup import (
     Run,
@@ -204,13 +205,14 @@ def simulate(
     par: Vector,
     items: Items,
     starts: Vector,
+    source: Source,
     glob: Vector,
     core: Matrix,
     marks: Marks,
     chan: Matrix,
     timers: Vector,
     link: Links,
-    sizes: Vector,
+    slots: Slots,
     share: Cube,
     watch: Matrix,
     log: Matrix,
@@ -220,7 +222,7 @@ def simulate(
     for p in range(cores):
         if starts[p] < starts[p + 1]:
             enter_item(par, items, core, p, starts[p])
-            issue_load(par, items, glob, core, marks, chan, timers, link, sizes, watch, p)
+            issue_load(par, items, glob, core, marks, chan, timers, link, slots, watch, p)
     while True:
         timer = move_on(par, glob, chan, timers, share, watch)
         if timer < 0:
@@ -234,21 +236,34 @@ def simulate(
             if begins:
                 begin_load(par, glob, chan, share, p)
             else:
-                complete_load(par, items, glob, core, chan, timers, link, log, p)
+                complete_load(
+                    par,
+                    items,
+                    glob,
+                    core,
+                    chan,
+                    timers,
+                    link,
+                    slots,
+                    source,
+                    starts,
+                    log,
+                    p,
+                )
         elif channel < 2 * cores:
             if begins:
-                begin_fix(par, items, glob, core, chan, timers, link, sizes, watch, share, p)
+                begin_fix(par, items, glob, core, chan, timers, link, slots, watch, share, p)
             else:
                 complete_fix(par, items, glob, core, chan, log, p)
         elif begins:
-            begin_mte3(par, items, glob, core, chan, link, sizes, watch, share, p)
+            begin_mte3(par, items, glob, core, chan, link, slots, watch, share, p)
         else:
             item = core[p, UB_ITEM + (core[p, M3_DONE] & 1)]
             complete_mte3(glob, core, chan, log, p, channel, item)
         if not begins:
             advance_compute(par, items, starts, core, marks, glob, log, p)
             take_tile(par, glob, core, chan, timers, p)
-            issue_load(par, items, glob, core, marks, chan, timers, link, sizes, watch, p)
+            issue_load(par, items, glob, core, marks, chan, timers, link, slots, watch, p)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -283,7 +298,7 @@ def emulate(
     Raises:
         InputError: the plan is none of a cube template, or cannot compute the problem.
     """
-    return _execute(prepare(problem, plan, constants), logs=False)[0]
+    return _execute(prepare(problem, plan, constants, logs=False), logs=False)[0]
 
 
 def emulate_with_log(
@@ -294,7 +309,7 @@ def emulate_with_log(
     Raises:
         InputError: as `emulate`.
     """
-    return _execute(prepare(problem, plan, constants), logs=True)
+    return _execute(prepare(problem, plan, constants, logs=True), logs=True)
 
 
 def _execute(run: Run, *, logs: bool) -> tuple[EmulationResult, EventLog]:
@@ -309,18 +324,18 @@ def _execute(run: Run, *, logs: bool) -> tuple[EmulationResult, EventLog]:
         par,
         items,
         starts,
+        run.work.source,
         glob,
         core,
         np.full((cores, run.resident_slabs, MARK_SIZE), -1, dtype=np.int64),
         idle_channels(channels),
         np.full(channels, NEVER, dtype=np.int64),
-        np.zeros((run.work.objects, LINK_SIZE), dtype=np.int32),
-        np.zeros(run.work.objects if par[TRACKS_SIZES] else 0, dtype=np.int64),
+        *absent_objects(run.work.objects),
         np.zeros((2, 2, SHARE_ROOM), dtype=np.int64),
         np.zeros((2, channels + 1), dtype=np.int64),
         log,
     )
-    assert glob[STORES] == len(items), "the emulated kernel hangs"
+    assert glob[STORES] == run.work.counts.sum(), "the emulated kernel hangs"
     event_log = EventLog(rows=log[: glob[LOG_ROWS]], items=items, starts=starts)
     return _collect(run, glob, core), event_log
 
@@ -334,10 +349,19 @@ def start_of_chip() -> Vector:
     return glob
 
 
+def absent_objects(objects: int) -> tuple[Links, Slots]:
+    """The arrays `link` and `slots` at time 0.
+
+    There is a row for every object; of those that are never used the system provides no memory.
+    """
+    link = np.zeros((objects + 1, LINK_SIZE), dtype=np.int32)
+    return link, np.zeros(objects, dtype=np.int32)
+
+
 def idle_channels(channels: int) -> Matrix:
     """The array `chan` at time 0."""
     chan = np.zeros((channels, CHAN_SIZE), dtype=np.int64)
-    chan[:, WAITS_FOR] = NO_OBJECT
+    chan[:, WAITS_FOR] = NO_SLOT
     return chan
 
 
@@ -346,7 +370,8 @@ def _start_of_cores(run: Run) -> Matrix:
     items, starts = run.work.items, run.work.starts
     core = np.zeros((len(starts) - 1, CORE_SIZE), dtype=np.int64)
     core[:, LD_ITEM] = starts[:-1]
-    core[:, LD_END] = starts[1:]
+    core[:, LD_ITEMS_LEFT] = run.work.counts
+    core[:, M1_ITEMS_LEFT] = run.work.counts
     core[:, FX_START : FX_START + 2] = -GRAIN_TICKS
     core[:, FX_END : FX_END + 2] = -GRAIN_TICKS
     has_items = starts[:-1] < starts[1:]

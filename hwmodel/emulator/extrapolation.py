@@ -34,7 +34,7 @@ LONG_EVENTS = 10_000_000
 """Events above which a kernel is extrapolated: about a second of emulation."""
 
 MAX_RUN_EVENTS = 100_000_000
-"""Events of one smaller kernel beyond which there is no answer: about ten seconds, 2 GB."""
+"""Events of one smaller kernel beyond which there is no answer: about twenty seconds."""
 
 ALIGNED_ELEMENTS = 64
 """Lengths change by multiples of this, so that rows keep their place in 128-byte lines."""

@@ -95,7 +95,7 @@ MAX_SLOTS = 8
 (
     LD_PRELOAD,
     LD_ITEM,
-    LD_END,
+    LD_ITEMS_LEFT,
     LD_STEPS,
     LD_OPERAND,
     LD_LAST_OPERAND,
@@ -110,6 +110,7 @@ MAX_SLOTS = 8
     M1_STEPS,
     M1_STEP_NO,
     M1_LEFT,
+    M1_ITEMS_LEFT,
     M1_FREE,
     M1_L0_NO,
     M1_PENDING,
@@ -151,7 +152,7 @@ MAX_SLOTS = 8
     UB_ITEM,
     _UB_ITEM_1,
     SLOT_FREE,
-) = range(COMMON_SIZE, COMMON_SIZE + 58)
+) = range(COMMON_SIZE, COMMON_SIZE + 59)
 LOADED = SLOT_FREE + MAX_SLOTS
 CORE_SIZE = LOADED + MAX_SLOTS
 
@@ -161,7 +162,7 @@ CORE_SIZE = LOADED + MAX_SLOTS
     NEED,
     EARLIEST,
     BEGIN,
-    OBJECT,
+    SLOT,
     WAITS_FOR,
     FOLLOWERS,
     KIND,
@@ -172,9 +173,15 @@ CORE_SIZE = LOADED + MAX_SLOTS
 IDLE, ISSUED, IN_DATA = range(3)
 HIT, FOLLOWER, LEADER, BYPASS = range(4)
 
-# Array `link`, a row an L2 object.
-O_STATE, O_PREV, O_NEXT, O_LEADER, O_DIRTY, LINK_SIZE = range(6)
-ABSENT, IN_FLIGHT, RESIDENT_OBJECT, EVICTED_IN_FLIGHT = range(4)
+# Vector `slots`: the row of `link` that holds an L2 object, 0 for an absent one. Array `link`:
+# only objects that are not absent have a row; rows are used again. Sizes are in bytes.
+O_STATE, O_PREV, O_NEXT, O_LEADER, O_DIRTY, O_SIZE, O_NUMBER, LINK_SIZE = range(8)
+IN_FLIGHT, RESIDENT_OBJECT, EVICTED_IN_FLIGHT = range(1, 4)
+NO_SLOT = 0
+MAX_OBJECT_BYTES = (1 << 31) - 1
+
+# Objects of a run: `slots` then takes 134 MB, what is left of 300 MB beside the interpreter.
+MAX_OBJECTS = 1 << 25
 
 # Vector `glob`: the state of the whole chip. The first entries come in pairs, HBM then L2.
 HBM, L2 = 0, 1
@@ -206,8 +213,10 @@ HBM, L2 = 0, 1
     HBM_WRITE_BYTES,
     STORE_BYTES,
     LOG_ROWS,
+    FREE_SLOT,
+    USED_SLOTS,
     GLOB_SIZE,
-) = range(28)
+) = range(30)
 
 # Timer of a channel: time, pass and channel in one integer, so that the least one is the next.
 CHANNEL_BITS = 10

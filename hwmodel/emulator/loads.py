@@ -1,11 +1,11 @@
 """MTE2: the loads of a core and what they find in L2 (docs/emulator.md, sections 2 and 3)."""
 
-from hwmodel.emulator.compute import MARK_LOADED, MARK_READ, MARK_READ_TIME, Items, Marks, note
+from hwmodel.emulator.compute import MARK_LOADED, MARK_READ, MARK_READ_TIME, Marks, note
 from hwmodel.emulator.geometry import Vector, line_bytes, slab_rows, span
+from hwmodel.emulator.item_walk import Items, Source, next_row, refill
 from hwmodel.emulator.layout import (
     A_BLOCK,
     A_OWN,
-    ABSENT,
     B_BLOCK,
     BASE_M,
     BEGIN,
@@ -46,10 +46,10 @@ from hwmodel.emulator.layout import (
     L2_BYTES,
     L2_LATENCY,
     LAUNCH,
-    LD_END,
     LD_FREE,
     LD_IS_STARTED,
     LD_ITEM,
+    LD_ITEMS_LEFT,
     LD_LAST_OPERAND,
     LD_OPERAND,
     LD_PORT_A,
@@ -71,10 +71,10 @@ from hwmodel.emulator.layout import (
     M_OFF,
     NEED,
     NO_OBJECT,
+    NO_SLOT,
     NOW,
     O_LEADER,
     O_STATE,
-    OBJECT,
     OPERAND_A,
     OPERAND_B,
     PIPE_MTE2,
@@ -85,6 +85,7 @@ from hwmodel.emulator.layout import (
     REUSES,
     ROW_TICKS,
     ROWS,
+    SLOT,
     SLOT_FREE,
     STATE,
     TRACKS_SIZES,
@@ -95,12 +96,15 @@ from hwmodel.emulator.memory import (
     Cube,
     Links,
     Matrix,
+    Slots,
     evict,
+    free_slot,
     meet,
     move_front,
     push_front,
     set_timer,
     take_share,
+    take_slot,
 )
 from hwmodel.jit import inline
 
@@ -140,33 +144,32 @@ def settle(
     core: Matrix,
     chan: Matrix,
     link: Links,
-    sizes: Vector,
+    slots: Slots,
     watch: Matrix,
     p: int,
     which: int,
     size: int,
 ) -> None:
     """What the request finds in L2 now."""
-    state = link[which, O_STATE]
-    chan[p, OBJECT] = which
-    if state == RESIDENT_OBJECT:
+    slot = slots[which]
+    if slot == NO_SLOT:
+        slot = take_slot(glob, link, slots, which, IN_FLIGHT, size)
+        chan[p, KIND] = LEADER
+        chan[p, SLOT] = slot
+        link[slot, O_LEADER] = p
+        if par[TRACKS_SIZES]:
+            glob[LIST_BYTES] += size
+            push_front(glob, link, slot)
+            evict(par, glob, chan, link, slots, watch, p)
+    elif link[slot, O_STATE] == RESIDENT_OBJECT:
         chan[p, KIND] = HIT
         if par[TRACKS_SIZES]:
-            move_front(glob, link, which)
-    elif state != ABSENT:
-        chan[p, KIND] = FOLLOWER
-        chan[p, WAITS_FOR] = which
-        chan[p, NEED] += 1
-        chan[link[which, O_LEADER], FOLLOWERS] += 1
+            move_front(glob, link, slot)
     else:
-        chan[p, KIND] = LEADER
-        link[which, O_STATE] = IN_FLIGHT
-        link[which, O_LEADER] = p
-        if par[TRACKS_SIZES]:
-            sizes[which] = size
-            glob[LIST_BYTES] += size
-            push_front(glob, link, which)
-            evict(par, glob, chan, link, sizes, watch, p)
+        chan[p, KIND] = FOLLOWER
+        chan[p, WAITS_FOR] = slot
+        chan[p, NEED] += 1
+        chan[link[slot, O_LEADER], FOLLOWERS] += 1
 
 
 @inline
@@ -177,7 +180,7 @@ def request(
     chan: Matrix,
     timers: Vector,
     link: Links,
-    sizes: Vector,
+    slots: Slots,
     watch: Matrix,
     p: int,
     place: tuple[int, int, int, int, int],
@@ -193,16 +196,15 @@ def request(
     rows, run, pitch, start = slab_rows(par, operand, offset, extent, k0, width)
     size = rows * run
     chan[p, NEED] = 0
-    chan[p, WAITS_FOR] = NO_OBJECT
+    chan[p, WAITS_FOR] = NO_SLOT
     chan[p, FOLLOWERS] = 0
     if par[BYPASS_A + operand]:
         chan[p, KIND] = BYPASS
-        chan[p, OBJECT] = NO_OBJECT
     else:
         which, own = objects
-        if own != NO_OBJECT and link[which, O_STATE] == ABSENT:
+        if own != NO_OBJECT and slots[which] == NO_SLOT:
             which = own
-        settle(par, glob, core, chan, link, sizes, watch, p, which, size)
+        settle(par, glob, core, chan, link, slots, watch, p, which, size)
     latency = par[L2_LATENCY]
     chan[p, HBM_BYTES] = 0
     if chan[p, KIND] >= LEADER:
@@ -243,17 +245,17 @@ def issue_load(
     chan: Matrix,
     timers: Vector,
     link: Links,
-    sizes: Vector,
+    slots: Slots,
     watch: Matrix,
     p: int,
 ) -> None:
     """Issue the core's next load when MTE2 is idle and the step's slot is known to be free."""
     item = core[p, LD_ITEM]
-    if chan[p, STATE] != IDLE or item == core[p, LD_END]:
+    if chan[p, STATE] != IDLE or core[p, LD_ITEMS_LEFT] == 0:
         return
     if core[p, LD_PRELOAD] < par[PRELOADS]:
         place, objects = find_preload(par, core[p, LD_PRELOAD])
-        request(par, glob, core, chan, timers, link, sizes, watch, p, place, objects, 0, 0)
+        request(par, glob, core, chan, timers, link, slots, watch, p, place, objects, 0, 0)
         return
     if not core[p, LD_IS_STARTED] and not start_step(par, items, core, marks, p):
         return
@@ -277,7 +279,7 @@ def issue_load(
         chan,
         timers,
         link,
-        sizes,
+        slots,
         watch,
         p,
         place,
@@ -302,7 +304,14 @@ def begin_load(par: Vector, glob: Vector, chan: Matrix, share: Cube, p: int) -> 
 
 @inline
 def close_load(
-    par: Vector, glob: Vector, core: Matrix, chan: Matrix, timers: Vector, link: Links, p: int
+    par: Vector,
+    glob: Vector,
+    core: Matrix,
+    chan: Matrix,
+    timers: Vector,
+    link: Links,
+    slots: Slots,
+    p: int,
 ) -> None:
     """A load is complete: it is counted, and its followers go on."""
     now, kind = glob[NOW], chan[p, KIND]
@@ -316,14 +325,16 @@ def close_load(
     elif kind == FOLLOWER:
         glob[FOLLOWS] += 1
     elif kind == LEADER:
-        which = chan[p, OBJECT]
-        in_list = link[which, O_STATE] == IN_FLIGHT
-        link[which, O_STATE] = RESIDENT_OBJECT if in_list else ABSENT
+        slot = chan[p, SLOT]
         if chan[p, FOLLOWERS]:
             for other in range(par[CORES]):
-                if chan[other, WAITS_FOR] == which:
-                    chan[other, WAITS_FOR] = NO_OBJECT
+                if chan[other, WAITS_FOR] == slot:
+                    chan[other, WAITS_FOR] = NO_SLOT
                     meet(par, glob, chan, timers, other)
+        if link[slot, O_STATE] == IN_FLIGHT:
+            link[slot, O_STATE] = RESIDENT_OBJECT
+        else:
+            free_slot(glob, link, slots, slot)
 
 
 @inline
@@ -335,11 +346,14 @@ def complete_load(
     chan: Matrix,
     timers: Vector,
     link: Links,
+    slots: Slots,
+    source: Source,
+    starts: Vector,
     log: Matrix,
     p: int,
 ) -> None:
     """A load is complete: its followers go on, the core turns to its next load."""
-    close_load(par, glob, core, chan, timers, link, p)
+    close_load(par, glob, core, chan, timers, link, slots, p)
     now, kind = glob[NOW], chan[p, KIND]
     is_preload = core[p, LD_PRELOAD] < par[PRELOADS]
     if log.shape[0]:
@@ -353,11 +367,13 @@ def complete_load(
     elif core[p, LD_OPERAND] != core[p, LD_LAST_OPERAND]:
         core[p, LD_OPERAND] = core[p, LD_LAST_OPERAND]
     else:
-        next_step(par, items, core, p, now)
+        next_step(par, items, source, starts, core, p, now)
 
 
 @inline
-def next_step(par: Vector, items: Items, core: Matrix, p: int, now: int) -> None:
+def next_step(
+    par: Vector, items: Items, source: Source, starts: Vector, core: Matrix, p: int, now: int
+) -> None:
     """A step's loads are complete: turn to the next step."""
     core[p, LOADED + core[p, LD_STEP_NO] % par[L1_SLOTS]] = now
     core[p, LD_STEP_NO] += 1
@@ -365,7 +381,10 @@ def next_step(par: Vector, items: Items, core: Matrix, p: int, now: int) -> None
     core[p, LD_STEP] += 1
     if core[p, LD_STEP] == core[p, LD_STEPS]:
         core[p, LD_STEP] = 0
-        core[p, LD_ITEM] += 1
-        if core[p, LD_ITEM] < core[p, LD_END]:
-            depth = items[core[p, LD_ITEM], DEPTH]
+        core[p, LD_ITEMS_LEFT] -= 1
+        if core[p, LD_ITEMS_LEFT]:
+            item = next_row(starts, p, core[p, LD_ITEM])
+            core[p, LD_ITEM] = item
+            refill(source, items, starts, p, item)
+            depth = items[item, DEPTH]
             core[p, LD_STEPS] = (depth + par[K_L1] - 1) // par[K_L1]

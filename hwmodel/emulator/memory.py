@@ -10,7 +10,6 @@ from hwmodel.emulator.constants import (
 )
 from hwmodel.emulator.geometry import Vector
 from hwmodel.emulator.layout import (
-    ABSENT,
     CAPACITY,
     CHANNEL,
     CHANNEL_BITS,
@@ -18,6 +17,7 @@ from hwmodel.emulator.layout import (
     CORES,
     EARLIEST,
     EVICTED_IN_FLIGHT,
+    FREE_SLOT,
     HBM,
     HBM_WRITE_BYTES,
     IN_DATA,
@@ -29,10 +29,13 @@ from hwmodel.emulator.layout import (
     MIN_OUT,
     NEED,
     NO_OBJECT,
+    NO_SLOT,
     NOW,
     O_DIRTY,
     O_NEXT,
+    O_NUMBER,
     O_PREV,
+    O_SIZE,
     O_STATE,
     PASS,
     RESIDENT_OBJECT,
@@ -44,6 +47,7 @@ from hwmodel.emulator.layout import (
     TIME_SHIFT,
     TRACKS_SIZES,
     UNTIL,
+    USED_SLOTS,
     WATCH_HEAD,
     WATCH_TAIL,
     WHO,
@@ -55,6 +59,7 @@ from hwmodel.jit import inline, jit
 Matrix = NDArray[np.int64]
 Cube = NDArray[np.int64]
 Links = NDArray[np.int32]
+Slots = NDArray[np.int32]
 
 SHARE_SHIFT = 12
 """Fixed-point position of a share, as a power of two."""
@@ -138,6 +143,31 @@ def release_watches(
 
 
 @inline
+def take_slot(glob: Vector, link: Links, slots: Slots, which: int, state: int, size: int) -> int:
+    """A row for an object that was absent."""
+    slot = int(glob[FREE_SLOT])
+    if slot != NO_SLOT:
+        glob[FREE_SLOT] = link[slot, O_NEXT]
+    else:
+        glob[USED_SLOTS] += 1
+        slot = int(glob[USED_SLOTS])
+    slots[which] = slot
+    link[slot, O_NUMBER] = which
+    link[slot, O_STATE] = state
+    link[slot, O_SIZE] = size
+    link[slot, O_DIRTY] = 0
+    return slot
+
+
+@inline
+def free_slot(glob: Vector, link: Links, slots: Slots, slot: int) -> None:
+    """The object becomes absent."""
+    slots[link[slot, O_NUMBER]] = NO_SLOT
+    link[slot, O_NEXT] = glob[FREE_SLOT]
+    glob[FREE_SLOT] = slot
+
+
+@inline
 def push_front(glob: Vector, link: Links, which: int) -> None:
     """Put an unlisted object in front."""
     head = glob[LIST_HEAD]
@@ -170,7 +200,7 @@ def evict(
     glob: Vector,
     chan: Matrix,
     link: Links,
-    sizes: Vector,
+    slots: Slots,
     watch: Matrix,
     channel: int,
 ) -> None:
@@ -181,12 +211,13 @@ def evict(
         before = link[last, O_PREV]
         glob[LIST_TAIL] = before
         link[before, O_NEXT] = NO_OBJECT
-        glob[LIST_BYTES] -= sizes[last]
+        glob[LIST_BYTES] -= link[last, O_SIZE]
         if link[last, O_DIRTY]:
-            dirty_bytes += sizes[last]
-            link[last, O_DIRTY] = 0
-        sizes[last] = 0
-        link[last, O_STATE] = EVICTED_IN_FLIGHT if link[last, O_STATE] == IN_FLIGHT else ABSENT
+            dirty_bytes += int(link[last, O_SIZE])
+        if link[last, O_STATE] == IN_FLIGHT:
+            link[last, O_STATE] = EVICTED_IN_FLIGHT
+        else:
+            free_slot(glob, link, slots, last)
     if dirty_bytes == 0:
         return
     glob[HBM_WRITE_BYTES] += dirty_bytes
@@ -211,7 +242,7 @@ def write_object(
     glob: Vector,
     chan: Matrix,
     link: Links,
-    sizes: Vector,
+    slots: Slots,
     watch: Matrix,
     channel: int,
     which: int,
@@ -220,12 +251,13 @@ def write_object(
     """A store of `size` bytes enters its C object in L2."""
     if not par[TRACKS_SIZES] or which == NO_OBJECT:
         return
-    if link[which, O_STATE] == ABSENT:
-        link[which, O_STATE] = RESIDENT_OBJECT
-        push_front(glob, link, which)
+    slot = slots[which]
+    if slot == NO_SLOT:
+        slot = take_slot(glob, link, slots, which, RESIDENT_OBJECT, size)
+        push_front(glob, link, slot)
     else:
-        move_front(glob, link, which)
-    link[which, O_DIRTY] = 1
-    sizes[which] += size
+        move_front(glob, link, slot)
+        link[slot, O_SIZE] += size
+    link[slot, O_DIRTY] = 1
     glob[LIST_BYTES] += size
-    evict(par, glob, chan, link, sizes, watch, channel)
+    evict(par, glob, chan, link, slots, watch, channel)

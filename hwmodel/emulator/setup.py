@@ -9,14 +9,14 @@ from hwmodel.emulator import layout
 from hwmodel.emulator.constants import TICKS_PER_CYCLE, EmulatorConstants, span
 from hwmodel.emulator.geometry import Vector
 from hwmodel.emulator.items import WorkItems, build_work
-from hwmodel.emulator.layout import C_BLOCK, COLS, DEPTH, NO_OBJECT, ROWS
+from hwmodel.emulator.layout import DEPTH
 from hwmodel.emulator.stores import L0C_ELEMENT_BYTES
 from hwmodel.errors import InputError
 from hwmodel.integers import FRACTAL, align_up, ceil_div
 from hwmodel.plan import CUBE_TEMPLATES, KernelPlan, L0cOutput, Template
 from hwmodel.problem import GemmProblem
 from hwmodel.vendor_tiling import compute_l2_cache_disable
-from hwmodel.walk import walk
+from hwmodel.walk import Schedule, walk
 from hwmodel.walk.params import A_RESIDENT, B_RESIDENT, KSplit
 from hwmodel.walk.schedule import AIV_PER_AIC, PITCH_UNIT
 
@@ -42,6 +42,7 @@ class Run:
         work: the items.
         resident_slabs: slabs of a panel, 0 in other templates.
         slots: K pieces of a stream-K tile, 0 without stream-K.
+        reduced: rows and columns of the stream-K tiles.
         barrier_ticks: before the reduction.
         constants: the constants.
         pitch_unit: unit of a row in the stream-K workspace.
@@ -51,6 +52,7 @@ class Run:
     work: WorkItems
     resident_slabs: int
     slots: int
+    reduced: frozenset[tuple[int, int]]
     barrier_ticks: int
     constants: EmulatorConstants
     pitch_unit: int
@@ -80,6 +82,34 @@ def _check(plan: KernelPlan) -> None:
             raise InputError(f"emulator: {name} = {value}: must be {allowed}")
 
 
+def check_objects(problem: GemmProblem, objects: int, largest_bytes: int) -> None:
+    """Reject a kernel whose L2 objects are too many or too large.
+
+    Args:
+        problem: the problem.
+        objects: number of its objects.
+        largest_bytes: no object is larger.
+
+    Raises:
+        InputError: see the messages.
+    """
+    where = f"emulator: {problem.label()}"
+    if largest_bytes > layout.MAX_OBJECT_BYTES:
+        raise InputError(f"{where}: a slab or tile of {largest_bytes} bytes; use a smaller tile")
+    if objects > layout.MAX_OBJECTS:
+        raise InputError(
+            f"{where}: {objects} slabs and tiles, more than the {layout.MAX_OBJECTS} that are "
+            "emulated; use larger tiles"
+        )
+
+
+def _largest_object_bytes(problem: GemmProblem, plan: KernelPlan) -> int:
+    """An upper limit of the size of an L2 object."""
+    depth = align_up(plan.k_l1(problem), FRACTAL) * problem.dtype.size_bytes
+    rows, cols = align_up(plan.base_m, FRACTAL), align_up(plan.base_n, FRACTAL)
+    return max(rows * depth, cols * depth, rows * cols * problem.out_dtype.size_bytes)
+
+
 def select_cache_mode(problem: GemmProblem, plan: KernelPlan, l2_bytes: int) -> tuple[bool, bool]:
     """Whether A and B bypass L2 (specification: host-tiling.md, section 10)."""
     keeps_a, keeps_b = plan.template in A_RESIDENT, plan.template in B_RESIDENT
@@ -107,8 +137,10 @@ def _footprint_bytes(problem: GemmProblem, plan: KernelPlan, slices: int) -> int
     return a_bytes + b_bytes + problem.c_total_bytes * slices
 
 
-def prepare(problem: GemmProblem, plan: KernelPlan, constants: EmulatorConstants) -> Run:
-    """The arrays of a run.
+def prepare(
+    problem: GemmProblem, plan: KernelPlan, constants: EmulatorConstants, *, logs: bool
+) -> Run:
+    """The arrays of a run; with all items where the run is to be logged.
 
     Raises:
         InputError: the plan is none of a cube template, or cannot compute the problem.
@@ -119,7 +151,8 @@ def prepare(problem: GemmProblem, plan: KernelPlan, constants: EmulatorConstants
     is_sliced = schedule.params.k_split is not KSplit.NONE
     slices = ceil_div(problem.k, FRACTAL) if is_sliced else 1
     tracks = _footprint_bytes(problem, plan, slices) > constants.l2_capacity_bytes
-    work = build_work(problem, plan, schedule, has_c_objects=tracks)
+    work = build_work(problem, plan, schedule, has_c_objects=tracks, keeps_all=logs)
+    check_objects(problem, work.objects, _largest_object_bytes(problem, plan))
     is_stream_k = plan.template is Template.STREAM_K
     is_fixpipe = plan.l0c_output is L0cOutput.FIXPIPE
     through_ub = is_fixpipe and not is_stream_k
@@ -143,6 +176,7 @@ def prepare(problem: GemmProblem, plan: KernelPlan, constants: EmulatorConstants
         work=work,
         resident_slabs=plan.resident_slabs if is_panel else 0,
         slots=plan.k_pieces(problem) if is_stream_k else 0,
+        reduced=_list_reduced(schedule) if is_stream_k else frozenset(),
         barrier_ticks=constants.barrier_ticks,
         constants=constants,
         pitch_unit=PITCH_UNIT if is_fixpipe else 1,
@@ -220,10 +254,13 @@ def _constant_values(problem: GemmProblem, constants: EmulatorConstants) -> dict
 
 def compute_reduction_ticks(run: Run) -> int:
     """The longest reduction of a stream-K tile (docs/emulator.md, section 5)."""
-    items = run.work.items
-    pieces = items[items[:, C_BLOCK] == NO_OBJECT]
-    tiles = {(int(rows), int(cols)) for rows, cols in pieces[:, [ROWS, COLS]]}
-    return max(_reduction_ticks(run, rows, cols) for rows, cols in tiles)
+    return max(_reduction_ticks(run, rows, cols) for rows, cols in run.reduced)
+
+
+def _list_reduced(schedule: Schedule) -> frozenset[tuple[int, int]]:
+    """Sizes of the last round's tiles, which are cut along K."""
+    tiles = (schedule.tile(schedule.whole_slots + at) for at in range(schedule.params.rest))
+    return frozenset((tile.blk_m, tile.blk_n) for tile in tiles)
 
 
 def _reduction_ticks(run: Run, rows: int, cols: int) -> int:

@@ -1,7 +1,8 @@
 """FIX and MTE3: the way of the tiles out of L0C (docs/emulator.md, section 3)."""
 
-from hwmodel.emulator.compute import GRAIN_TICKS, Items, note
+from hwmodel.emulator.compute import GRAIN_TICKS, note
 from hwmodel.emulator.geometry import Vector, span, unaligned_ends, up
+from hwmodel.emulator.item_walk import Items
 from hwmodel.emulator.layout import (
     AIV_STORE_Q,
     BEGIN,
@@ -52,6 +53,7 @@ from hwmodel.emulator.memory import (
     Cube,
     Links,
     Matrix,
+    Slots,
     set_timer,
     take_share,
     write_object,
@@ -92,7 +94,7 @@ def enter_l2(
     glob: Vector,
     chan: Matrix,
     link: Links,
-    sizes: Vector,
+    slots: Slots,
     watch: Matrix,
     share: Cube,
     channel: int,
@@ -101,7 +103,7 @@ def enter_l2(
 ) -> None:
     """A tile of `size` bytes begins to enter L2, where it belongs to the object `which`."""
     chan[channel, L2_BYTES] = size
-    write_object(par, glob, chan, link, sizes, watch, channel, which, size)
+    write_object(par, glob, chan, link, slots, watch, channel, which, size)
     chan[channel, NEED] += 1
     take_share(glob, share, L2, channel, size)
 
@@ -113,7 +115,7 @@ def begin_store(
     glob: Vector,
     chan: Matrix,
     link: Links,
-    sizes: Vector,
+    slots: Slots,
     watch: Matrix,
     share: Cube,
     channel: int,
@@ -123,7 +125,7 @@ def begin_store(
     size = int(items[item, ROWS]) * int(items[item, COLS])
     which = items[item, C_BLOCK]
     size *= L0C_ELEMENT_BYTES if which == NO_OBJECT else par[C_ELEMENT_BYTES]
-    enter_l2(par, glob, chan, link, sizes, watch, share, channel, which, size)
+    enter_l2(par, glob, chan, link, slots, watch, share, channel, which, size)
 
 
 @jit
@@ -135,7 +137,7 @@ def begin_fix(
     chan: Matrix,
     timers: Vector,
     link: Links,
-    sizes: Vector,
+    slots: Slots,
     watch: Matrix,
     share: Cube,
     p: int,
@@ -162,7 +164,7 @@ def begin_fix(
         ends = unaligned_ends(par, m_off, n_off, rows, cols)
         end += ends * par[PARTIAL_TICKS]
     chan[channel, EARLIEST] = max(end, released)
-    begin_store(par, items, glob, chan, link, sizes, watch, share, channel, item)
+    begin_store(par, items, glob, chan, link, slots, watch, share, channel, item)
 
 
 @jit
@@ -173,7 +175,7 @@ def begin_mte3(
     core: Matrix,
     chan: Matrix,
     link: Links,
-    sizes: Vector,
+    slots: Slots,
     watch: Matrix,
     share: Cube,
     p: int,
@@ -189,7 +191,7 @@ def begin_mte3(
         rows = (rows + 1) // 2
     size = rows * up(items[item, COLS] * par[C_ELEMENT_BYTES], UB_BLOCK_BYTES)
     chan[channel, EARLIEST] = glob[NOW] + span(size, par[AIV_STORE_Q])
-    begin_store(par, items, glob, chan, link, sizes, watch, share, channel, item)
+    begin_store(par, items, glob, chan, link, slots, watch, share, channel, item)
 
 
 @inline

@@ -10,6 +10,7 @@ from hwmodel.emulator.compute import note
 from hwmodel.emulator.constants import TICKS_PER_CYCLE, EmulatorConstants
 from hwmodel.emulator.engine import (
     EventLog,
+    absent_objects,
     idle_channels,
     make_result,
     move_on,
@@ -49,7 +50,6 @@ from hwmodel.emulator.layout import (
     LEN_M,
     LEN_N,
     LINE_WASTE,
-    LINK_SIZE,
     LOG_CORE,
     LOG_ITEM,
     LOG_OPERAND,
@@ -59,9 +59,8 @@ from hwmodel.emulator.layout import (
     M3_TAKEN,
     NEED,
     NEVER,
-    NO_OBJECT,
+    NO_SLOT,
     NOW,
-    OBJECT,
     OPERAND_A,
     PIPE_MTE2,
     PIPE_VECTOR,
@@ -74,7 +73,7 @@ from hwmodel.emulator.layout import (
     WAITS_FOR,
 )
 from hwmodel.emulator.loads import begin_load, close_load, settle
-from hwmodel.emulator.memory import SHARE_SHIFT, Cube, Links, Matrix, set_timer
+from hwmodel.emulator.memory import SHARE_SHIFT, Cube, Links, Matrix, Slots, set_timer
 from hwmodel.emulator.result import CoreActivity, EmulationResult
 from hwmodel.emulator.stores import UB_BLOCK_BYTES, complete_mte3, enter_l2
 from hwmodel.emulator.vector_setup import (
@@ -144,7 +143,7 @@ def issue_load(
     chan: Matrix,
     timers: Vector,
     link: Links,
-    sizes: Vector,
+    slots: Slots,
     watch: Matrix,
     p: int,
 ) -> None:
@@ -169,14 +168,13 @@ def issue_load(
     size = rows * run
     bias = width * par[BIAS_BYTES] if core[p, LD_PART] and step == 0 else 0
     chan[p, NEED] = 0
-    chan[p, WAITS_FOR] = NO_OBJECT
+    chan[p, WAITS_FOR] = NO_SLOT
     chan[p, FOLLOWERS] = 0
     chan[p, HBM_BYTES] = 0
     if par[BYPASS_A + operand]:
         chan[p, KIND] = BYPASS
-        chan[p, OBJECT] = NO_OBJECT
     else:
-        settle(par, glob, core, chan, link, sizes, watch, p, which, size)
+        settle(par, glob, core, chan, link, slots, watch, p, which, size)
     latency, port = par[L2_LATENCY], par[AIV_L2_Q]
     if chan[p, KIND] >= LEADER:
         latency += par[HBM_LATENCY]
@@ -199,11 +197,12 @@ def complete_load(
     chan: Matrix,
     timers: Vector,
     link: Links,
+    slots: Slots,
     log: Matrix,
     p: int,
 ) -> None:
     """A load is complete: its followers go on, the core turns to its next load."""
-    close_load(par, glob, core, chan, timers, link, p)
+    close_load(par, glob, core, chan, timers, link, slots, p)
     now = glob[NOW]
     if log.shape[0]:
         operand = par[FIRST_OPERAND] ^ core[p, LD_PART]
@@ -277,7 +276,7 @@ def begin_store(
     core: Matrix,
     chan: Matrix,
     link: Links,
-    sizes: Vector,
+    slots: Slots,
     watch: Matrix,
     share: Cube,
     p: int,
@@ -291,7 +290,7 @@ def begin_store(
     chan[channel, STATE] = IN_DATA
     chan[channel, BEGIN] = glob[NOW]
     chan[channel, EARLIEST] = glob[NOW] + span(height * up(row, UB_BLOCK_BYTES), par[AIV_STORE_Q])
-    enter_l2(par, glob, chan, link, sizes, watch, share, channel, which, height * row)
+    enter_l2(par, glob, chan, link, slots, watch, share, channel, which, height * row)
 
 
 @jit
@@ -302,7 +301,7 @@ def simulate_vector(
     chan: Matrix,
     timers: Vector,
     link: Links,
-    sizes: Vector,
+    slots: Slots,
     share: Cube,
     watch: Matrix,
     log: Matrix,
@@ -311,7 +310,7 @@ def simulate_vector(
     cores = par[CORES]
     for p in range(cores):
         take_tile(par, glob, core, chan, timers, p)
-        issue_load(par, glob, core, chan, timers, link, sizes, watch, p)
+        issue_load(par, glob, core, chan, timers, link, slots, watch, p)
     while True:
         timer = move_on(par, glob, chan, timers, share, watch)
         if timer < 0:
@@ -324,17 +323,17 @@ def simulate_vector(
             if channel < cores:
                 begin_load(par, glob, chan, share, p)
             else:
-                begin_store(par, glob, core, chan, link, sizes, watch, share, p)
+                begin_store(par, glob, core, chan, link, slots, watch, share, p)
             continue
         if channel < cores:
-            complete_load(par, glob, core, chan, timers, link, log, p)
+            complete_load(par, glob, core, chan, timers, link, slots, log, p)
         else:
             core[p, BUSY_MTE3] += glob[NOW] - chan[channel, BEGIN]
             complete_mte3(glob, core, chan, log, p, channel, core[p, M3_DONE])
         if par[STEPS]:
             advance_vector(par, glob, core, log, p)
         take_tile(par, glob, core, chan, timers, p)
-        issue_load(par, glob, core, chan, timers, link, sizes, watch, p)
+        issue_load(par, glob, core, chan, timers, link, slots, watch, p)
 
 
 def needs_compiling() -> bool:
@@ -390,8 +389,7 @@ def _execute(run: VectorRun, *, log_rows: int) -> tuple[EmulationResult, Matrix]
         core,
         idle_channels(channels),
         np.full(channels, NEVER, dtype=np.int64),
-        np.zeros((run.objects, LINK_SIZE), dtype=np.int32),
-        np.zeros(run.objects, dtype=np.int64),
+        *absent_objects(run.objects),
         np.zeros((2, 2, SHARE_ROOM), dtype=np.int64),
         np.zeros((2, channels + 1), dtype=np.int64),
         log,

@@ -13,6 +13,8 @@ from hwmodel.dtypes import DType, Format
 from hwmodel.emulator import layout
 from hwmodel.emulator.constants import EmulatorConstants
 from hwmodel.emulator.geometry import Vector
+from hwmodel.emulator.setup import check_objects
+from hwmodel.emulator.stores import L0C_ELEMENT_BYTES
 from hwmodel.errors import InputError
 from hwmodel.integers import ceil_div
 from hwmodel.plan import CUBE_TEMPLATES, KernelPlan, Template
@@ -68,7 +70,7 @@ CLEAR_BYTES = 131072
 """What K_EQUAL_ZERO stores at once: half of UB, assumed."""
 
 MAX_EVENTS = 400_000_000
-"""Events of the largest kernel that is emulated one by one: a minute, 16 bytes of objects each."""
+"""Events of the largest kernel that is emulated one by one: about a minute."""
 
 VECTOR_TEMPLATES = frozenset(Template) - CUBE_TEMPLATES
 """Templates that run on the vector cores alone."""
@@ -145,7 +147,7 @@ def prepare_vector(
 
     Raises:
         InputError: the plan is none of a vector template, cannot compute the problem, or has more
-            than `MAX_EVENTS` events.
+            than `MAX_EVENTS` events or `layout.MAX_OBJECTS` objects.
     """
     events = count_vector_events(problem, plan)
     if events > MAX_EVENTS:
@@ -164,6 +166,7 @@ def prepare_vector(
         }
         tiles = _clear_counts(problem, plan)
         objects = cores * max(tiles)
+        largest = CLEAR_BYTES
         values[TILE_COLS] = max(tiles)
     else:
         values |= _tile_values(problem, plan, constants)
@@ -171,6 +174,9 @@ def prepare_vector(
         count = ceil_div(problem.m, height) * ceil_div(problem.n, width)
         tiles = tuple(len(range(p, count, cores)) for p in range(cores))
         objects = values[FIRST_C] + count
+        depth = values[layout.BASE_K] * problem.dtype.size_bytes
+        largest = max(height * depth, width * depth, height * width * L0C_ELEMENT_BYTES)
+    check_objects(problem, objects, largest)
     return VectorRun(
         par=np.array([int(values[index]) for index in range(VECTOR_PAR_SIZE)], dtype=np.int64),
         tiles=np.array(tiles, dtype=np.int64),

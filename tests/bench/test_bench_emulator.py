@@ -3,6 +3,8 @@
 Targets on one core: 6 million events a second, 20 ms for 8192^3 in bf16, less than 300 MB.
 """
 
+import subprocess
+import sys
 from collections.abc import Callable
 from typing import Protocol
 
@@ -88,3 +90,26 @@ def note_rate(benchmark: Benchmark, result: EmulationResult) -> None:
     if benchmark.stats is not None:
         rate = result.events / benchmark.stats.stats.mean
         benchmark.extra_info["million_events_per_second"] = round(rate / 1e6, 2)
+
+
+def test_memory_does_not_grow_with_the_events() -> None:
+    # Three million events, nearly all of tiles that are written back to HBM.
+    script = """
+import resource
+from dataclasses import replace
+from tests.bench.test_bench_emulator import CONSTANTS, SPEC, decide, emulate
+from hwmodel.problem import GemmProblem
+small, large = (GemmProblem(m=m, k=64, n=m) for m in (64, 32768))
+plan = replace(decide(large, SPEC).plan, base_m=16, base_n=64, m_tail_cnt=1, n_tail_cnt=1)
+peaks = []
+for problem in (small, large):
+    result = emulate(problem, plan, CONSTANTS)
+    peaks.append(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)
+assert result.events > 3_000_000 and result.hbm_write_bytes > 1e9
+print(*peaks)
+"""
+    ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert ran.stderr == ""
+    before_mb, peak_mb = map(int, ran.stdout.split())
+    assert peak_mb - before_mb < 30
+    assert peak_mb < 300

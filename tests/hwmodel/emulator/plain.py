@@ -15,6 +15,7 @@ COMPILED_MODULES = (
         f"hwmodel.emulator.{name}"
         for name in (
             "geometry",
+            "item_walk",
             "items",
             "memory",
             "compute",

@@ -232,6 +232,33 @@ def test_log_accounts_for_every_pipe(template: Template) -> None:
             assert busy[PIPE_FIX] == core.fixpipe_ticks
 
 
+SLOW_STORES = replace(CHIP, aiv_store_q=CHIP.aiv_store_q // 30, fixpipe_q=CHIP.fixpipe_q // 9)
+
+
+@pytest.mark.parametrize("constants", [CHIP, SLOW_STORES])
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"db_l0c": 2},
+        {"l0c_output": L0cOutput.FIXPIPE, "db_l0c": 2},
+        {"template": Template.A_FULL, "l1_buffer_num": 8},
+        {
+            "template": Template.B_FULL,
+            "l1_buffer_num": 8,
+            "db_l0c": 2,
+            "ub_db": 2,
+            "l0c_output": L0cOutput.FIXPIPE,
+        },
+        {"template": Template.A_PANEL, "resident_slabs": 1},
+    ],
+)
+def test_items_in_use_are_kept(changes: dict[str, object], constants: EmulatorConstants) -> None:
+    # One L1 step an item: as many items are under way as can be, in hundreds on each core.
+    problem = GemmProblem(m=1000, n=1600, k=20)
+    plan = _plan(problem, base_m=16, base_n=16, used_core_num=3, **changes)
+    assert emulate(problem, plan, constants) == emulate_with_log(problem, plan, constants)[0]
+
+
 @pytest.mark.parametrize(
     ("problem", "changes"),
     [
@@ -289,8 +316,16 @@ def test_fixpipe_output_costs_a_mixed_launch() -> None:
         ({"l1_buffer_num": 9}, r"l1_buffer_num = 9: must be in 1\.\.8"),
         ({"db_l0c": 3}, "db_l0c"),
         ({"base_k": 0}, "base_k = 0: must be at least 1"),
+        ({"base_m": 1 << 16, "base_n": 1 << 16}, "bytes; use a smaller tile"),
     ],
 )
 def test_plans_that_cannot_run(changes: dict[str, object], message: str) -> None:
     with pytest.raises(InputError, match=message):
         emulate(PROBLEM, _plan(PROBLEM, **changes), CHIP)
+
+
+def test_too_many_tiles_are_refused() -> None:
+    problem = GemmProblem(m=200_000, n=200_000, k=16)
+    plan = _plan(problem, base_m=16, base_n=16, base_k=16)
+    with pytest.raises(InputError, match="slabs and tiles, more than the"):
+        emulate(problem, plan, CHIP)

@@ -1,11 +1,13 @@
 """The compiled walk equals the schedule; objects and panels are those of the page."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hwmodel.emulator.items import build_items, build_work
+from hwmodel.emulator.items import build_work
 from hwmodel.emulator.layout import (
     A_BLOCK,
     A_OWN,
@@ -26,14 +28,16 @@ from hwmodel.integers import ceil_div
 from hwmodel.plan import KernelPlan, Template
 from hwmodel.problem import GemmProblem
 from hwmodel.walk import Schedule, walk
+from tests.hwmodel.emulator.plain import plain_modules
 from tests.hwmodel.emulator.random_cases import TEMPLATES, make_case
 from tests.hwmodel.walk_cases import grid_walks, list_cores, stream_k_walks
 
 PLACE = [M_OFF, N_OFF, K_OFF, ROWS, COLS, DEPTH]
 
 
-def _check_items(schedule: Schedule) -> None:
-    items, starts = build_items(schedule)
+def _check_items(problem: GemmProblem, plan: KernelPlan, schedule: Schedule) -> None:
+    work = build_work(problem, plan, schedule, has_c_objects=False, keeps_all=True)
+    items, starts = work.items, work.starts
     expected = list_cores(schedule)
     assert starts.tolist() == [0, *np.cumsum([len(core) for core in expected]).tolist()]
     flat = [tuple(item)[3:] for core in expected for item in core]
@@ -46,7 +50,7 @@ def _check_items(schedule: Schedule) -> None:
 @settings(derandomize=True, deadline=None, max_examples=200)
 @given(st.one_of(grid_walks(), stream_k_walks()))
 def test_items_are_those_of_the_schedule(case: tuple[GemmProblem, KernelPlan]) -> None:
-    _check_items(walk(*case))
+    _check_items(*case, walk(*case))
 
 
 @pytest.mark.parametrize("template", TEMPLATES)
@@ -54,8 +58,8 @@ def test_items_are_those_of_the_schedule(case: tuple[GemmProblem, KernelPlan]) -
 def test_objects_are_those_of_the_page(template: Template, seed: int) -> None:
     problem, plan, _ = make_case(template, seed)
     schedule = walk(problem, plan)
-    _check_items(schedule)
-    work = build_work(problem, plan, schedule, has_c_objects=True)
+    _check_items(problem, plan, schedule)
+    work = build_work(problem, plan, schedule, has_c_objects=True, keeps_all=True)
     k_l1 = plan.k_l1(problem)
     slabs = ceil_div(problem.k, k_l1)
     names: dict[int, tuple[object, ...]] = {}
@@ -104,6 +108,32 @@ def test_panels_are_reused(template: Template) -> None:
         single_core_k=64,
         used_core_num=1,
     )
-    work = build_work(problem, plan, walk(problem, plan), has_c_objects=False)
+    work = build_work(problem, plan, walk(problem, plan), has_c_objects=False, keeps_all=True)
     # Sixteen blocks, row by row (column by column): the first of each row brings the panel.
     assert work.items[:, REUSES].tolist() == [0, 1, 1, 1] * 4
+
+
+@pytest.mark.parametrize("template", TEMPLATES)
+def test_rings_bring_all_items_in_turn(template: Template) -> None:
+    with plain_modules() as modules:
+        items = modules["item_walk"]
+        # Rings so small that those of many cases are filled anew.
+        vars(items)["CHUNK"] = 1
+        vars(items)["RING"] = vars(modules["items"])["RING"] = 4
+        refilled = 0
+        for seed in range(25):
+            problem, plan, _ = make_case(template, seed)
+            schedule = walk(problem, plan)
+            build = modules["items"].build_work
+            make = partial(build, problem, plan, schedule, has_c_objects=True)
+            whole, rings = make(keeps_all=True), make(keeps_all=False)
+            assert len(rings.items) <= 4 * plan.used_core_num
+            refilled += int((rings.counts > 4).sum())
+            for p, count in enumerate(rings.counts):
+                first, row = whole.starts[p], rings.starts[p]
+                for at in range(count):
+                    if at:
+                        row = items.next_row(rings.starts, p, row)
+                        items.refill(rings.source, rings.items, rings.starts, p, row)
+                    assert (rings.items[row] == whole.items[first + at]).all()
+    assert refilled > 0
