@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 DISTRIBUTION = "npu-gemm-autotune"
 COMMAND_MODULES = (
     "study",
+    "tune",
     "report",
     "baseline",
     "schedule",

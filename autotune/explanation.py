@@ -22,6 +22,7 @@ from autotune.report.text import TIMES, describe_tiling, format_gap, format_us
 from hwmodel.plan import KernelPlan
 from hwmodel.problem import GemmProblem
 from hwmodel.spec import HardwareSpec
+from hwmodel.spec_io import DAV_3510
 
 PARTS: Final = {
     "launch_us": "at the launch",
@@ -76,6 +77,13 @@ class Comparison:
 def describe_plan(plan: KernelPlan) -> str:
     """A plan in one line of ASCII."""
     return describe_tiling(plan).replace(TIMES, "x")
+
+
+def describe_chip(spec: HardwareSpec) -> str:
+    """The chip's name, and whether the heuristic is applied to one that it is not made for."""
+    if spec.npu_arch == DAV_3510:
+        return spec.name
+    return f"{spec.name} (the heuristic of the Ascend 950 applied to a chip of {spec.npu_arch})"
 
 
 def explain(comparison: Comparison) -> str:

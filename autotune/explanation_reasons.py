@@ -41,7 +41,7 @@ _LEAST_CHANGE: Final = 0.02
 """Relative change of a traffic below which it explains nothing."""
 
 _EXPLAINING_SHARE: Final = 0.5
-"""Part of a difference, and of the rounds, that a pipe's busy time must make up to be a reason."""
+"""What a reason must make up: that part of the difference, and a pipe that part of the rounds."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,6 +82,16 @@ class Pair:
         low, high = (this, other) if self.takes_less else (other, this)
         return low < high * (1.0 - _LEAST_CHANGE)
 
+    def weighs(self, part: str, this: float, other: float) -> bool:
+        """The figure explains, and it differs about as much as the part of the time does."""
+        parts_us = [getattr(kernel.cost, part) for kernel in (self.this, self.other)]
+        needed = _EXPLAINING_SHARE * _relative_change(*parts_us)
+        return self.explains(this, other) and _relative_change(this, other) >= needed
+
+
+def _relative_change(one: float, two: float) -> float:
+    return abs(one - two) / max(one, two) if max(one, two) > 0.0 else 0.0
+
 
 def find_reasons(part: str, pair: Pair) -> tuple[str, ...]:
     """Why a part of the time differs, in clauses; none where no rule knows.
@@ -119,7 +129,7 @@ def _explain_prologue(pair: Pair) -> Iterator[str]:
         (plan.base_m + plan.base_n) * plan.k_l1(pair.problem) * pair.problem.dtype.size_bytes
         for plan in plans
     ]
-    if pair.explains(*sizes):
+    if pair.weighs("prologue_us", *sizes):
         this, other = map(format_bytes, sizes)
         yield f"the first slabs of A and B hold {this} a core instead of {other}"
 
@@ -133,7 +143,7 @@ def _explain_epilogue(pair: Pair) -> Iterator[str]:
         return
     yield from _explain_lines(pair)
     sizes = [_row_bytes(pair.problem, plan) * min(plan.base_m, pair.problem.m) for plan in plans]
-    if pair.explains(*sizes):
+    if pair.weighs("epilogue_us", *sizes):
         this, other = map(format_bytes, sizes)
         yield f"the last tile of a core has {this} of C instead of {other}"
 

@@ -14,23 +14,29 @@ _LEAST_INTERVAL_S = 2.0
 
 
 class Progress:
-    """Counts finished problems and shows how many are left; a context manager.
+    """Counts what is finished and shows how much is left; a context manager.
 
     Neither form uses colour, so NO_COLOR changes nothing.
 
     Args:
-        total: problems to search.
+        total: problems to search, or whatever is counted.
         stream: where to show it, usually stderr.
+        unit: what is counted, in the singular.
+        verb: what is done with it, in the past tense.
     """
 
-    def __init__(self, total: int, stream: TextIO) -> None:
+    def __init__(
+        self, total: int, stream: TextIO, *, unit: str = "problem", verb: str = "searched"
+    ) -> None:
         """Start the clock."""
+        self._unit = unit
+        self._verb = verb
         self._total = total
         self._stream = stream
         self._done = 0
         self._start_s = self._last_line_s = time.monotonic()
         self._bar: tqdm[NoReturn] | None = (
-            tqdm(total=total, file=stream, desc="searching", unit="problem", dynamic_ncols=True)
+            tqdm(total=total, file=stream, desc="searching", unit=unit, dynamic_ncols=True)
             if stream.isatty()
             else None
         )
@@ -49,12 +55,12 @@ class Progress:
         if self._bar is not None:
             self._bar.close()
 
-    def advance(self) -> None:
-        """One more problem is finished."""
+    def advance(self, count: int = 1) -> None:
+        """So many more are finished."""
         earlier_tenths = self._done * _PLAIN_LINES // self._total
-        self._done += 1
+        self._done += count
         if self._bar is not None:
-            self._bar.update()
+            self._bar.update(count)
         elif self._done * _PLAIN_LINES // self._total > earlier_tenths:
             self._write_plain_line()
 
@@ -69,4 +75,7 @@ class Progress:
     def _plain_line(self, elapsed_s: float) -> str:
         left_s = elapsed_s / self._done * (self._total - self._done)
         elapsed, left = tqdm.format_interval(elapsed_s), tqdm.format_interval(left_s)
-        return f"searched {self._done} of {self._total} problems in {elapsed}, about {left} left\n"
+        return (
+            f"{self._verb} {self._done} of {self._total} {self._unit}s in {elapsed}, "
+            f"about {left} left\n"
+        )

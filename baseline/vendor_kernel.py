@@ -28,6 +28,17 @@ from hwmodel.plan import KernelPlan, L0cOutput, Template
 from hwmodel.problem import GemmProblem
 from hwmodel.vendor_tiling import plan_from_tiling_data, tiling_data_from_plan
 
+VENDOR_KERNEL_KEYS: Final = (
+    "strategy",
+    "tilingKey",
+    "numBlocks",
+    "workspaceSize",
+    "scheduleMode",
+    "tilingStruct",
+    "tilingData",
+)
+"""Keys of `build_vendor_kernel`, which are among those of a decision's record."""
+
 _FULL_LOADS: Final = {Template.A_FULL: FullLoad.A, Template.B_FULL: FullLoad.B}
 _TEMPLATES: Final = {
     (Model.BASIC, FullLoad.NONE): Template.ASWT,

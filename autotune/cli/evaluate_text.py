@@ -5,11 +5,12 @@ from dataclasses import asdict, dataclass
 from autotune.cli.breakdown_text import describe_costs, format_breakdowns
 from autotune.cli.kernel_arguments import Kernel
 from autotune.cli.paragraph import wrap_paragraph
-from autotune.explanation import Comparison, describe_plan, explain
+from autotune.explanation import Comparison, describe_chip, describe_plan, explain
 from autotune.explanation_reasons import ExplainedKernel
-from autotune.report.text import describe_problem, format_percent, format_us
+from autotune.report.text import TIMES, describe_problem, format_percent, format_us
 from hwmodel.cost.breakdown import CostBreakdown
 from hwmodel.cost.roofline import compute_roofline_us
+from hwmodel.spec_io import DAV_3510
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,6 +60,7 @@ def build_document(evaluation: Evaluation) -> dict[str, object]:
     return {
         "problem": asdict(kernel.problem),
         "hardware": kernel.spec.name,
+        "as_950": kernel.spec.npu_arch != DAV_3510,
         "evaluator": evaluation.model,
         "model_version": evaluation.model_version,
         **_describe_kernel(kernel),
@@ -88,9 +90,10 @@ def _describe_kernel(kernel: Kernel) -> dict[str, object]:
 def format_evaluation(evaluation: Evaluation) -> str:
     """The answer as text."""
     kernel, cost = evaluation.kernel, evaluation.costs[-1]
-    details = describe_problem(kernel.problem)
+    details = describe_problem(kernel.problem).replace(TIMES, "x")
     lines = [
-        f"{kernel.problem.label()}{f' ({details})' if details else ''} on {kernel.spec.name}, "
+        f"{kernel.problem.label()}{f' ({details})' if details else ''} on "
+        f"{describe_chip(kernel.spec)}, "
         f"by the {evaluation.model} model",
         "",
     ]

@@ -6,11 +6,12 @@ from dataclasses import asdict
 
 from autotune.cli.breakdown_text import describe_costs, format_breakdowns
 from autotune.cli.paragraph import wrap_paragraph
-from autotune.explanation import describe_plan, explain
+from autotune.explanation import describe_chip, describe_plan, explain
 from autotune.gap_wording import describe_coverage, describe_resolved
 from autotune.report.run_files import RunFiles
-from autotune.report.text import describe_problem, format_count, format_gap, short_name
+from autotune.report.text import TIMES, describe_problem, format_count, format_gap, short_name
 from autotune.run_explanation import ExplainedRow
+from hwmodel.spec_io import DAV_3510
 
 
 def build_document(
@@ -20,6 +21,7 @@ def build_document(
     return {
         "run": str(files.directory),
         "hardware": files.spec.name,
+        "as_950": files.spec.npu_arch != DAV_3510,
         "evaluator": model,
         "vs": versus,
         "shapes": [_describe_row(one) for one in explained],
@@ -60,7 +62,7 @@ def format_explanations(
 def _format_single(files: RunFiles, model: str, one: ExplainedRow) -> Iterator[str]:
     """Plans, breakdowns side by side, and the words."""
     sides = one.comparison.first, one.comparison.second
-    yield f"{_describe_shape(one)} on {files.spec.name}, by the {model} model"
+    yield f"{_describe_shape(one)} on {describe_chip(files.spec)}, by the {model} model"
     yield ""
     yield from (f"{side.name}: {describe_plan(side.plan)}" for side in sides)
     yield ""
@@ -81,7 +83,7 @@ def _format_largest(
         yield f"No better tiling than the operator's was found for any of {_count(files)}."
         return
     largest = f"{len(explained)} largest gaps" if len(explained) > 1 else "only gap"
-    yield f"The {largest} of {_count(files)} on {files.spec.name}, by the {model} model:"
+    yield f"The {largest} of {_count(files)} on {describe_chip(files.spec)}, by the {model} model:"
     for one in explained:
         yield ""
         gap = format_gap(one.compared.gap_ratio)
@@ -110,5 +112,5 @@ def _describe_shape(one: ExplainedRow) -> str:
         part
         for part in (label if label != name else "", describe_problem(one.row.problem))
         if part
-    ).replace("\N{MULTIPLICATION SIGN}", "x")
+    ).replace(TIMES, "x")
     return f"{name} ({details})" if details else name

@@ -1,12 +1,13 @@
 """Options that describe one problem and how the operator is to compute it."""
 
 import argparse
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from hwmodel.errors import InputError
 
 if TYPE_CHECKING:
     from baseline.request import TilingRequest
+    from hwmodel.problem import GemmProblem
 
 _NO_BIAS: Final = "none"
 _DTYPES: Final = ("fp16", "bf16", "fp32")
@@ -33,9 +34,16 @@ PROBLEM_OPTIONS: Final = (
 
 def add_problem_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options; None means not given."""
+    shape = add_shape_arguments(parser)
+    _add_request_arguments(shape)
+
+
+def add_shape_arguments(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
+    """Declare the options of the problem alone, without how the operator is asked to choose."""
     shape = parser.add_argument_group("one problem: C[m, n] = A[m, k] @ B[k, n] (+ bias[n])")
     _add_matrix_arguments(shape)
-    _add_operator_arguments(shape)
+    _add_mode_arguments(shape)
+    return shape
 
 
 def build_request(args: argparse.Namespace, *, otherwise: str = "") -> "TilingRequest":
@@ -49,6 +57,27 @@ def build_request(args: argparse.Namespace, *, otherwise: str = "") -> "TilingRe
         InputError: a size is missing or out of range.
     """
     from baseline.request import RequestedStrategy, TilingRequest
+
+    return TilingRequest(
+        **_read_problem(args, otherwise),
+        offset_x=args.offset_x or 0,
+        strategy=RequestedStrategy(args.strategy or "auto"),
+    )
+
+
+def build_problem(args: argparse.Namespace) -> "GemmProblem":
+    """The problem that the options of `add_shape_arguments` describe.
+
+    Raises:
+        InputError: a size is missing or out of range.
+    """
+    from hwmodel.problem import GemmProblem
+
+    return GemmProblem(**_read_problem(args, ""))
+
+
+def _read_problem(args: argparse.Namespace, otherwise: str) -> dict[str, Any]:
+    """Sizes, storage, types and modes, by the names that problem and request share."""
     from hwmodel.dtypes import DType, Format, OpImplMode
     from hwmodel.problem import MAX_DIM
 
@@ -60,21 +89,19 @@ def build_request(args: argparse.Namespace, *, otherwise: str = "") -> "TilingRe
             raise InputError(f"--{name} {value}: must be in {low}..{MAX_DIM}")
     dtype = DType(args.dtype or "bf16")
     bias = args.bias or _NO_BIAS
-    return TilingRequest(
-        m=args.m,
-        k=args.k,
-        n=args.n,
-        trans_a=bool(args.trans_a),
-        trans_b=args.trans_b is not False,
-        dtype=dtype,
-        out_dtype=DType(args.out_dtype) if args.out_dtype else dtype,
-        bias_dtype=None if bias == _NO_BIAS else DType(bias),
-        format_b=Format(args.format_b or "ND"),
-        op_impl_mode=OpImplMode(args.mode or 0),
-        deterministic_level=args.deterministic or 0,
-        offset_x=args.offset_x or 0,
-        strategy=RequestedStrategy(args.strategy or "auto"),
-    )
+    return {
+        "m": args.m,
+        "k": args.k,
+        "n": args.n,
+        "trans_a": bool(args.trans_a),
+        "trans_b": args.trans_b is not False,
+        "dtype": dtype,
+        "out_dtype": DType(args.out_dtype) if args.out_dtype else dtype,
+        "bias_dtype": None if bias == _NO_BIAS else DType(bias),
+        "format_b": Format(args.format_b or "ND"),
+        "op_impl_mode": OpImplMode(args.mode or 0),
+        "deterministic_level": args.deterministic or 0,
+    }
 
 
 def _add_matrix_arguments(shape: argparse._ArgumentGroup) -> None:
@@ -100,7 +127,7 @@ def _add_matrix_arguments(shape: argparse._ArgumentGroup) -> None:
     shape.add_argument("--format-b", choices=("ND", "NZ"), help="format of B (default: ND)")
 
 
-def _add_operator_arguments(shape: argparse._ArgumentGroup) -> None:
+def _add_mode_arguments(shape: argparse._ArgumentGroup) -> None:
     """How the operator is to compute."""
     shape.add_argument(
         "--mode",
@@ -111,6 +138,10 @@ def _add_operator_arguments(shape: argparse._ArgumentGroup) -> None:
     shape.add_argument(
         "--deterministic", type=int, choices=_LEVELS, help="determinism level (default: 0)"
     )
+
+
+def _add_request_arguments(shape: argparse._ArgumentGroup) -> None:
+    """How the operator is asked to choose."""
     shape.add_argument(
         "--strategy",
         choices=("auto", "base"),

@@ -276,3 +276,13 @@ def test_sizes(count: float, text: str) -> None:
 
 def test_plans_are_ascii() -> None:
     assert describe_plan(make_plan(256, 128, m_tail_cnt=2)) == "256x128x64, step 4, W 4, tail 2x1"
+
+
+def test_a_size_that_changes_little_does_not_explain_much() -> None:
+    narrow = make_plan(240, 256)
+    before = make_cost(epilogue_us=5.0)
+    text = tell(narrow, make_cost(prologue_us=1.0, epilogue_us=1.0), first_cost=before)
+    assert "It saves 2.00 us before the first multiplication." in text
+    assert "It saves 4.00 us after the last multiplication." in text
+    text = tell(narrow, make_cost(prologue_us=2.9))
+    assert "It saves 0.10 us before the first multiplication: the first slabs" in text

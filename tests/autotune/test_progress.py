@@ -112,3 +112,11 @@ def test_other_threads_leave_the_handlers_alone() -> None:
     thread.start()
     thread.join()
     assert seen == [earlier]
+
+
+def test_other_units_are_counted_in_steps() -> None:
+    stream = io.StringIO()
+    with Progress(20, stream, unit="plan", verb="evaluated") as progress:
+        progress.advance(10)
+        progress.advance(10)
+    assert stream.getvalue().startswith("evaluated 20 of 20 plans in 00:0")

@@ -6,7 +6,7 @@ import pytest
 
 from baseline.decision import decide
 from baseline.tiling_key import ApiLevel, FullLoad, Model, TilingKey
-from baseline.vendor_kernel import build_vendor_kernel, plan_from_vendor_kernel
+from baseline.vendor_kernel import VENDOR_KERNEL_KEYS, build_vendor_kernel, plan_from_vendor_kernel
 from hwmodel.errors import InputError
 from hwmodel.problem import GemmProblem
 from hwmodel.spec_io import load_hardware
@@ -26,6 +26,7 @@ def test_the_operators_own_plans_give_its_own_decisions() -> None:
         platform = replace(ASCEND_950PR, aic_num=request["aicNum"], l2_bytes=request["l2Size"])
         plan = plan_from_vendor_kernel(problem, out["tilingKey"], out["tilingData"])
         built = build_vendor_kernel(problem, plan, platform)
+        assert tuple(built) == VENDOR_KERNEL_KEYS
         assert built == {name: out[name] for name in built}, request["id"]
         compared += 1
     assert compared == 4366
