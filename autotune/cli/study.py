@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from autotune.results import ResultRow
     from autotune.run_inputs import ResolvedOptions, RunInputs
     from autotune.runs import RunDirectory
-    from hwmodel.spec import HardwareSpec
 
 NAME = "study"
 HELP = "compare the operator's tiling with the best one for every shape of a file"
@@ -84,6 +83,7 @@ def run(args: argparse.Namespace) -> int:
     from autotune.runs import REPORT_NAME
     from autotune.study_run import execute_study, reuse_study
     from autotune.study_table import format_summary
+    from hwmodel.cost.evaluators import prepare_evaluator
 
     _check_options(args)
     options = _resolve_options(args)
@@ -94,7 +94,7 @@ def run(args: argparse.Namespace) -> int:
         rows = reuse_study(directory)
     else:
         jobs = joblib.cpu_count() if args.jobs is None else args.jobs
-        _prepare_evaluator(options.evaluator, inputs.spec)
+        prepare_evaluator(options.evaluator, inputs.spec, _say)
         rows = execute_study(directory, inputs, jobs=jobs, stream=sys.stderr)
     try:
         _show(rows, args.format)
@@ -102,17 +102,6 @@ def run(args: argparse.Namespace) -> int:
         _say(format_summary(rows, options.evaluator, inputs.spec))
         _say(f"run directory {directory.path}; report {directory.path / REPORT_NAME}")
     return EXIT_DONE if any(row.compared for row in rows) else EXIT_NO_LEGAL_PLAN
-
-
-def _prepare_evaluator(name: str, spec: "HardwareSpec") -> None:
-    """Compile the emulator before processes start that would each do so."""
-    if name != "emulator":
-        return
-    from hwmodel.emulator.evaluator import compile_engines, needs_compiling
-
-    if needs_compiling():
-        _say("compiling the emulator, once; this takes about twenty seconds")
-        compile_engines(spec)
 
 
 def _check_options(args: argparse.Namespace) -> None:

@@ -1,9 +1,9 @@
-"""The pipeline model's fitted constants: corrections of the spec's own figures, at most seven.
+"""The pipeline model's fitted constants: corrections of the emulator's figures, six of them.
 
-Each is a ratio, most of them to a figure of the hardware spec, so that it carries over to a chip
-with other figures, and a change of a figure moves the prediction. Without a calibration the model
-runs on the spec's figures as they stand. This module imports nothing heavy: the loader of hardware
-files checks their calibrations with it.
+Each is a ratio, most of them to a figure that the emulator uses for the chip, so that it carries
+over to a chip with other figures, and a change of a figure moves the prediction. Without a
+calibration the model runs on the emulator's figures as they stand. This module imports nothing
+heavy: the loader of hardware files checks their calibrations with it.
 """
 
 from collections.abc import Mapping
@@ -21,11 +21,10 @@ class PipelineConstants:
     """Fitted ratios; names end in what they are a ratio of.
 
     Attributes:
-        hbm_read_ratio: of hbm_read_total_bytes_per_cycle.
-        l2_ratio: of l2_total_bytes_per_cycle.
-        mte2_port_ratio: of mte2_port_bytes_per_cycle.
-        cube_efficiency_ratio: of the spec's cube_efficiency_ratio.
-        barrier_ratio: of stream_k_barrier_us.
+        hbm_read_ratio: of the rate of the HBM.
+        l2_ratio: of the rate of L2.
+        cube_efficiency_ratio: of the cube's rate.
+        barrier_ratio: of the barrier of stream-K.
         line_waste_ratio: of what runs along the outer dimension fetch beyond themselves from HBM
             because it moves whole lines: the part that no neighbour makes use of.
         overlap_loss_ratio: of the longer of two streams that take equally long and would overlap
@@ -34,7 +33,6 @@ class PipelineConstants:
 
     hbm_read_ratio: float = 1.0
     l2_ratio: float = 1.0
-    mte2_port_ratio: float = 1.0
     cube_efficiency_ratio: float = 1.0
     barrier_ratio: float = 1.0
     line_waste_ratio: float = 1.0

@@ -14,37 +14,29 @@ mmad, as in `walk_kernel`. The bias stays with a B that is loaded in full, else 
 tile.
 """
 
-from dataclasses import dataclass
-
-import numpy as np
+from typing import NamedTuple
 
 from hwmodel.cost.kernel_costs import KernelCosts
 from hwmodel.cost.residency import WalkPlan
 from hwmodel.cost.store import WayOut
-from hwmodel.cost.terms import ChipRates, Column, ProblemTerms
-from hwmodel.cost.tile import (
-    Round,
-    Tile,
-    TilePlan,
-    TileSize,
-    build_tile,
-    fractal_up,
-    overlap_cycles,
-    round_cycles,
-)
+from hwmodel.cost.terms import ChipRates, ProblemTerms
+from hwmodel.cost.tile import TilePlan, TileSize, build_tile, overlap_cycles, round_cycles
+from hwmodel.cost.whole import ceil, floor
+from hwmodel.jit import inline, jit
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ResidentCase:
+class ResidentCase(NamedTuple):
     """What the closed form is evaluated for.
 
     Attributes:
         terms: the problem, transposed when B is kept.
         chip: the chip.
-        plan: the plan's tile columns.
-        walk: its walk columns.
+        plan: the plan's tile figures.
+        walk: its walk figures.
         way_out: how C leaves L0C.
-        resident_slabs: slabs of A that are kept, None for all of them.
+        launch: launch and first access.
+        is_full: all slabs of A are kept.
+        resident_slabs: slabs of A that are kept otherwise.
     """
 
     terms: ProblemTerms
@@ -52,16 +44,12 @@ class ResidentCase:
     plan: TilePlan
     walk: WalkPlan
     way_out: WayOut
-    resident_slabs: Column | None = None
-
-    @property
-    def keeps_bias(self) -> bool:
-        """A full load of B keeps the bias with it."""
-        return self.terms.is_transposed and self.resident_slabs is None
+    launch: float
+    is_full: bool
+    resident_slabs: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Layout:
+class Layout(NamedTuple):
     """Counts and sizes; blocks are columns of tiles.
 
     Attributes:
@@ -71,31 +59,31 @@ class _Layout:
         m_tiles: tiles of a block.
         blocks: blocks.
         streamed: share of A that is not resident.
-        a_bytes: bytes of A.
         kept_ratio: share of the time in which C still fits in L2.
-        fits: 1 where the parts of B that a round streams again and again stay in L2.
+        fits: 1 where the parts of B that a round streams again and again stay in L2, else 0.
+        keeps_bias: a full load of B keeps the bias with it.
     """
 
-    m: Column
-    n: Column
-    edge_m: Column
-    edge_n: Column
-    m_tiles: Column
-    blocks: Column
-    streamed: Column
-    a_bytes: Column
-    kept_ratio: Column
-    fits: Column
+    m: float
+    n: float
+    edge_m: float
+    edge_n: float
+    m_tiles: float
+    blocks: float
+    streamed: float
+    kept_ratio: float
+    fits: float
+    keeps_bias: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Blocks:
+class Blocks(NamedTuple):
     """Rounds of equal blocks; times of a block are cycles of a core.
 
     Attributes:
-        count: rounds.
+        rounds: how many.
         active: cores at work.
-        tile: the tile.
+        mmad, mte1, store: busy times of the cube, MTE1 and fixpipe for a tile.
+        read_bytes: bytes that an item reads.
         cycles: from a block's first mmad to that of the next block.
         saved: what it takes less when no block follows.
         tail: what is left of its last store then.
@@ -103,141 +91,207 @@ class _Blocks:
         load: MTE2's busy time.
     """
 
-    count: Column
-    active: Column
-    tile: Tile
-    cycles: Column
-    saved: Column
-    tail: Column
-    slab: Column
-    load: Column
+    rounds: float
+    active: float
+    mmad: float
+    mte1: float
+    store: float
+    read_bytes: float
+    cycles: float
+    saved: float
+    tail: float
+    slab: float
+    load: float
 
 
+@jit
 def estimate_resident(case: ResidentCase) -> KernelCosts:
-    """Costs of the kernel for each plan."""
+    """Costs of the kernel."""
     terms, chip, cores = case.terms, case.chip, case.walk.cores
-    layout = _build_layout(case)
-    full_rounds = np.floor(layout.blocks / cores)
+    layout = build_layout(case)
+    full_rounds = floor(layout.blocks / cores)
     rest = layout.blocks - full_rounds * cores
-    width = np.where(rest == 1, layout.edge_n, layout.n)
-    cut = np.minimum(case.walk.n_pieces, width)
+    width = layout.edge_n if rest == 1.0 else layout.n
+    cut = min(case.walk.n_pieces, width)
     pieces = rest * cut
-    full = _estimate_blocks(case, layout, full_rounds, layout.n, np.minimum(cores, layout.blocks))
-    last = _estimate_blocks(
-        case, layout, np.ceil(pieces / cores), np.ceil(width / cut), np.minimum(pieces, cores)
+    has_full = full_rounds > 0.0
+    full = mix_blocks(case, layout, full_rounds, layout.n, min(cores, layout.blocks), has_full)
+    last = mix_blocks(
+        case,
+        layout,
+        ceil(pieces / cores),
+        ceil(width / cut),
+        max(min(pieces, cores), 1.0),
+        not has_full,
     )
-    full_total = full.count * full.cycles
-    has_last, none = last.count > 0, np.zeros_like(layout.m)
-    rounds = full_total + last.count * last.cycles - np.where(has_last, last.saved, full.saved)
+    full_total = full.rounds * full.cycles
+    has_last = last.rounds > 0.0
+    rounds = full_total + last.rounds * last.cycles - (last.saved if has_last else full.saved)
     # A core without a block in the last round may still be busy with a larger store.
-    others = (full.count > 0) * (full_total - full.saved + full.tail)
-    epilogue = np.maximum(np.where(has_last, last.tail, full.tail), others - rounds)
-    resident_bytes = layout.a_bytes * (1 - layout.streamed)
-    if case.keeps_bias:
-        resident_bytes = resident_bytes + terms.bias_total_bytes
+    others = full_total - full.saved + full.tail if has_full else 0.0
+    epilogue = max(last.tail if has_last else full.tail, others - rounds)
+    resident_bytes = terms.a.total_bytes * (1.0 - layout.streamed)
+    if layout.keeps_bias:
+        resident_bytes += terms.bias_total_bytes
     # All cores load the same A at once: the HBM moves it once, every port its own copy.
-    resident = np.maximum(
-        resident_bytes * (1 / chip.mte2_port), layout.a_bytes * (1 / chip.hbm_read_total)
+    resident = max(
+        max(resident_bytes * chip.port_per_byte, resident_row_cycles(case, layout)),
+        terms.a.total_bytes * chip.hbm_read_per_byte,
     )
-    full_items, last_items = full.count * layout.m_tiles, last.count * layout.m_tiles
+    full_items, last_items = full.rounds * layout.m_tiles, last.rounds * layout.m_tiles
+    prologue = resident + (full.slab if has_full else last.slab)
+    inputs = terms.a.total_bytes + terms.b.total_bytes + terms.bias_total_bytes
     return KernelCosts(
-        launch=none + chip.launch_cycles,
-        prologue=resident + np.where(full.count > 0, full.slab, last.slab),
+        launch=case.launch,
+        prologue=prologue,
         rounds=rounds,
         epilogue=epilogue,
-        cube_busy=full_items * full.tile.mmad + last_items * last.tile.mmad,
-        mte2_busy=resident + full.count * full.load + last.count * last.load,
-        mte1_busy=full_items * full.tile.mte1 + last_items * last.tile.mte1,
-        fixpipe_busy=full_items * full.tile.store + last_items * last.tile.store,
-        vector_busy=none,
-        hbm_read_bytes=none + terms.input_total_bytes,
-        read_bytes=full_items * full.active * full.tile.read_bytes
-        + last_items * last.active * last.tile.read_bytes
+        cube_busy=full_items * full.mmad + last_items * last.mmad,
+        mte2_busy=resident + full.rounds * full.load + last.rounds * last.load,
+        mte1_busy=full_items * full.mte1 + last_items * last.mte1,
+        fixpipe_busy=full_items * full.store + last_items * last.store,
+        vector_busy=0.0,
+        hbm_read_bytes=inputs,
+        read_bytes=full_items * full.active * full.read_bytes
+        + last_items * last.active * last.read_bytes
         + cores * resident_bytes,
-        write_bytes=none + terms.output_total_bytes,
-        round_count=full_rounds + np.minimum(rest, 1),
+        write_bytes=terms.output_total_bytes,
+        round_count=full_rounds + min(rest, 1.0),
+        total=case.launch + prologue + rounds + epilogue,
     )
 
 
-def _build_layout(case: ResidentCase) -> _Layout:
+@inline
+def build_layout(case: ResidentCase) -> Layout:
     """Counts and sizes of the plan on the problem."""
     terms, l2_bytes = case.terms, case.chip.l2_bytes
     rows, columns = terms.a.outer, terms.b.outer
-    m, n = np.minimum(case.plan.base_m, rows), np.minimum(case.plan.base_n, columns)
-    m_tiles, blocks = np.ceil(rows / m), np.ceil(columns / n)
+    m, n = min(case.plan.base_m, rows), min(case.plan.base_n, columns)
+    m_tiles, blocks = ceil(rows / m), ceil(columns / n)
     line_bytes = terms.k * terms.input_bytes
-    a_bytes = rows * line_bytes
-    streamed = np.zeros_like(m)
-    if case.resident_slabs is not None:
-        slabs = m_tiles * np.ceil(terms.k / np.minimum(case.plan.k_l1, terms.k))
-        streamed = 1 - np.minimum(case.resident_slabs / slabs, 1)
-    fits = case.walk.cores * n * line_bytes + a_bytes * streamed <= l2_bytes
-    total_bytes = terms.input_total_bytes + terms.output_total_bytes
-    return _Layout(
+    streamed = 0.0
+    if not case.is_full:
+        slabs = m_tiles * ceil(terms.k / min(case.plan.k_l1, terms.k))
+        streamed = 1.0 - min(case.resident_slabs / slabs, 1.0)
+    again = case.walk.cores * n * line_bytes + terms.a.total_bytes * streamed
+    inputs = terms.a.total_bytes + terms.b.total_bytes + terms.bias_total_bytes
+    return Layout(
         m=m,
         n=n,
-        edge_m=rows - (m_tiles - 1) * m,
-        edge_n=columns - (blocks - 1) * n,
+        edge_m=rows - (m_tiles - 1.0) * m,
+        edge_n=columns - (blocks - 1.0) * n,
         m_tiles=m_tiles,
         blocks=blocks,
         streamed=streamed,
-        a_bytes=a_bytes,
-        kept_ratio=np.minimum(l2_bytes / total_bytes, 1),
-        fits=fits.astype(np.float64),
+        kept_ratio=min(l2_bytes / (inputs + terms.output_total_bytes), 1.0),
+        fits=1.0 if again <= l2_bytes else 0.0,
+        keeps_bias=terms.is_transposed and case.is_full,
     )
 
 
-def _estimate_blocks(
-    case: ResidentCase, layout: _Layout, count: Column, width: Column, active: Column
-) -> _Blocks:
-    """Rounds of blocks of that width: the first item touches the block's B first."""
+@inline
+def resident_row_cycles(case: ResidentCase, layout: Layout) -> float:
+    """Least time of the rows of the resident part at a core's port."""
+    terms = case.terms
+    steps = ceil(terms.k / min(case.plan.k_l1, terms.k))
+    if terms.a.run_along_k > 0.0:
+        rows = terms.a.outer * steps if steps > 1.0 else 0.0
+    else:
+        rows = terms.k * layout.m_tiles if layout.m_tiles > 1.0 else 0.0
+    return (1.0 - layout.streamed) * rows * terms.a.row_cycles
+
+
+@inline
+def mix_blocks(
+    case: ResidentCase,
+    layout: Layout,
+    rounds: float,
+    width: float,
+    active: float,
+    is_first: bool,
+) -> Blocks:
+    """Rounds of blocks of that width: steps that find their A in L1, and steps that stream it.
+
+    `is_first` says that they are the first rounds of the kernel, which touch the streamed A first.
+    """
+    kept = estimate_blocks(case, layout, rounds, width, active, 0.0, 0.0)
+    if case.is_full:
+        return kept
+    streams = estimate_blocks(case, layout, rounds, width, active, 1.0, 0.0)
+    if is_first and rounds > 0.0:
+        touches = estimate_blocks(case, layout, rounds, width, active, 1.0, 1.0)
+        streams = mix(streams, touches, 1.0 / rounds)
+    return mix(kept, streams, layout.streamed)
+
+
+@inline
+def mix(one: Blocks, other: Blocks, share: float) -> Blocks:
+    """Mean of two kinds of steps."""
+    return Blocks(
+        rounds=one.rounds,
+        active=one.active,
+        mmad=one.mmad,
+        mte1=one.mte1,
+        store=one.store,
+        read_bytes=one.read_bytes + share * (other.read_bytes - one.read_bytes),
+        cycles=one.cycles + share * (other.cycles - one.cycles),
+        saved=one.saved + share * (other.saved - one.saved),
+        tail=one.tail,
+        slab=one.slab + share * (other.slab - one.slab),
+        load=one.load + share * (other.load - one.load),
+    )
+
+
+@jit
+def estimate_blocks(
+    case: ResidentCase,
+    layout: Layout,
+    rounds: float,
+    width: float,
+    active: float,
+    a_loaded: float,
+    a_new: float,
+) -> Blocks:
+    """Rounds whose blocks' first items touch their B first.
+
+    `a_loaded` is 1 where items stream A, `a_new` where no core has touched that A before.
+    """
     chip, terms = case.chip, case.terms
-    size = TileSize(
-        m=layout.m,
-        n=width,
-        length=terms.k + np.zeros_like(width),
-        active=active,
-        a_loaded=layout.streamed,
-        bias_loaded=0.0 if case.keeps_bias else 1.0,
-    )
+    bias_loaded = 0.0 if layout.keeps_bias else 1.0
+    size = TileSize(layout.m, width, terms.k, active, a_loaded, bias_loaded)
     tile = build_tile(terms, chip, case.plan, size, case.way_out)
-    touched = active * width * terms.k * terms.input_bytes
-    new = round_cycles(chip, tile, np.zeros_like(width), touched)
-    again = round_cycles(chip, tile, np.zeros_like(width), touched * (1 - layout.fits))
-    others, height = layout.m_tiles - 1, layout.edge_m / layout.m
-    has_others = others > 0
-    edge, edge_finish = _edge_cycles(layout, tile, again)
-    block = new.cycles + np.maximum(others - 1, 0) * again.cycles + has_others * edge
-    saved = np.where(has_others, edge - edge_finish, new.cycles - new.finish)
-    finish = np.minimum(block - saved, block)
-    memory = new.hbm + layout.m_tiles * tile.output_bytes * active * (1 / chip.hbm_write_total)
-    flooded, flooded_finish = (
-        overlap_cycles(chip, block, memory),
-        overlap_cycles(chip, finish, memory - new.hbm * tile.step_share),
-    )
+    columns = layout.m if terms.is_transposed else active * width
+    bias_touched = bias_loaded * columns * terms.bias_bytes
+    touched = active * width * terms.k * terms.input_bytes + bias_touched
+    a_touched = layout.m * terms.k * terms.input_bytes * a_new
+    again_touched = touched * (1.0 - layout.fits)
+    new = round_cycles(chip, tile, a_touched, touched, 1.0)
+    again = round_cycles(chip, tile, a_touched, again_touched, 1.0)
+    others = layout.m_tiles - 1.0
+    edge_size = TileSize(layout.edge_m, width, terms.k, active, a_loaded, bias_loaded)
+    edge_tile = build_tile(terms, chip, case.plan, edge_size, case.way_out)
+    edge = round_cycles(chip, edge_tile, a_touched, again_touched, 1.0)
+    block, saved = new.cycles, new.cycles - new.finish
+    if others > 0.0:
+        block += (others - 1.0) * again.cycles + edge.cycles
+        saved = edge.cycles - edge.finish
+    finish = min(block - saved, block)
+    stored = layout.m_tiles * tile.output_bytes * active * chip.hbm_write_per_byte
+    memory = new.hbm + stored
+    flooded = overlap_cycles(chip, block, memory)
+    flooded_finish = overlap_cycles(chip, finish, memory - new.hbm * tile.step_share)
     cycles = flooded + layout.kept_ratio * (block - flooded)
     finish = flooded_finish + layout.kept_ratio * (finish - flooded_finish)
-    last_l0 = tile.store - tile.tail
-    return _Blocks(
-        count=count,
+    return Blocks(
+        rounds=rounds,
         active=active,
-        tile=tile,
+        mmad=tile.mmad,
+        mte1=tile.mte1,
+        store=tile.store,
+        read_bytes=tile.read_bytes,
         cycles=cycles,
-        saved=np.maximum(cycles - finish, 0),
-        tail=np.maximum(tile.store * height - last_l0, 0),
+        saved=max(cycles - finish, 0.0),
+        tail=edge_tile.tail,
         slab=new.slab,
         load=new.load + others * again.load,
     )
-
-
-def _edge_cycles(layout: _Layout, tile: Tile, again: Round) -> tuple[Column, Column]:
-    """Times of a block's last, low tile: before the next block, and when none follows."""
-    height = layout.edge_m / layout.m
-    fractals = fractal_up(layout.edge_m) / fractal_up(layout.m)
-    loads = again.a_load * height + again.b_load
-    edge = np.minimum(
-        np.maximum(np.maximum(tile.chain * fractals, loads), again.cycles * height), again.cycles
-    )
-    after_slab = loads * (1 - tile.step_share) + tile.last_chain * fractals
-    finish = np.maximum(np.maximum(tile.chain * fractals, after_slab), again.finish * height)
-    return edge, finish

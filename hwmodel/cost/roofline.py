@@ -6,6 +6,7 @@ those of the whole chip.
 """
 
 from hwmodel.cost.constants import pipeline_constants
+from hwmodel.cost.terms import chip_rates
 from hwmodel.dtypes import DType
 from hwmodel.problem import GemmProblem
 from hwmodel.spec import HardwareSpec
@@ -31,14 +32,15 @@ def compute_roofline_us(problem: GemmProblem, spec: HardwareSpec) -> float:
         HardwareSpecError: the spec's calibration is not that of the pipeline model.
     """
     cores = spec.cores.aic_num
-    constants = pipeline_constants(spec)
-    rates = spec.rates
+    rates, chip = spec.rates, chip_rates(problem, spec, pipeline_constants(spec))
     hbm = max(
-        rates.hbm_read_total_bytes_per_cycle * max(1.0, constants.hbm_read_ratio),
+        rates.hbm_read_total_bytes_per_cycle,
+        1 / chip.hbm_read_per_byte,
         rates.hbm_read_bytes_per_cycle * cores,
     )
     l2 = max(
-        rates.l2_total_bytes_per_cycle * max(1.0, constants.l2_ratio),
+        rates.l2_total_bytes_per_cycle,
+        1 / chip.l2_per_byte,
         rates.l2_read_bytes_per_cycle * cores,
     )
     inputs = problem.a_total_bytes + problem.b_total_bytes

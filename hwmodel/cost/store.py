@@ -4,84 +4,75 @@ Sources: the specification, kernels.md ("Fixpipe optimisation", "StreamK") and p
 output").
 """
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
-import numpy as np
-
-from hwmodel.cost.terms import ChipRates, Column, IntColumn, ProblemTerms
+from hwmodel.cost.terms import ChipRates, ProblemTerms
+from hwmodel.cost.whole import ceil
+from hwmodel.emulator.constants import LINE_BYTES
+from hwmodel.jit import inline
 
 UB_BLOCK_BYTES = 32
 """Rows in UB are whole blocks of this size (kernels.md, "Fixpipe optimisation")."""
 
-WORKSPACE_BYTES = 4
+WORKSPACE_BYTES = 4.0
 """Bytes of an element of a stream-K partial sum (fp32, specification: kernels.md, "StreamK")."""
 
+FP32_BYTES = 4.0
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UbStore:
-    """The store through UB: fixpipe into UB, then a vector core writes the rows to GM.
+HALF_ROWS = 0.5
+"""Of an fp32 tile in UB two vector cores write half the rows each (kernels.md)."""
 
-    Attributes:
-        rows_share: share of the tile's rows that one vector core writes: 1, or half for fp32.
-        is_double: UB holds two tiles and the two movements overlap.
-    """
-
-    rows_share: float
-    is_double: Column
-
-    def cycles(self, chip: ChipRates, rows: Column, row_bytes: Column) -> Column:
-        """Cycles from one tile to the next that the way out takes; UB rows are whole blocks."""
-        into_ub = rows * row_bytes * (1 / chip.fixpipe)
-        padded = rows * np.ceil(row_bytes * (1 / UB_BLOCK_BYTES)) * UB_BLOCK_BYTES
-        out_of_ub = padded * (self.rows_share / chip.aiv_ub_to_hbm)
-        overlapped = np.maximum(into_ub, out_of_ub)
-        cycles: Column = overlapped + (1 - self.is_double) * np.minimum(into_ub, out_of_ub)
-        return cycles
+PER_UB_BLOCK = 1 / UB_BLOCK_BYTES
+PER_LINE = 1 / LINE_BYTES
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WayOut:
+class WayOut(NamedTuple):
     """Where a tile goes.
 
     Attributes:
         element_bytes: bytes of an element that the tile writes.
         in_one_run: the tile goes to a workspace slot, one contiguous run whatever the rows of C.
-        through_ub: the vector cores' part of the store, None for a direct store.
+        through_ub: fixpipe into UB, then the vector cores write the rows to memory.
+        is_double: UB holds two tiles and the two movements overlap.
+        end_cycles: what the partial lines at both ends of a row's run cost on average.
     """
 
-    element_bytes: int
-    in_one_run: bool = False
-    through_ub: UbStore | None = None
-
-    def cycles(
-        self, chip: ChipRates, terms: ProblemTerms, base_c_bit: IntColumn, m: Column, n: Column
-    ) -> Column:
-        """Time of an m x n tile's way out of L0C, cycles."""
-        rows, columns = (n, m) if terms.is_transposed else (m, n)
-        row_bytes = columns * self.element_bytes
-        if self.through_ub is not None:
-            return self.through_ub.cycles(chip, rows, row_bytes)
-        cycles = rows * row_bytes * (1 / chip.fixpipe)
-        if not self.in_one_run:
-            cycles += rows * partial_line_cycles(chip, terms, base_c_bit, row_bytes)
-        return cycles
+    element_bytes: float
+    in_one_run: bool
+    through_ub: bool
+    is_double: bool
+    end_cycles: float
 
 
-TO_WORKSPACE = WayOut(element_bytes=WORKSPACE_BYTES, in_one_run=True)
-"""The way of a stream-K partial sum."""
-
-
-def partial_line_cycles(
-    chip: ChipRates, terms: ProblemTerms, base_c_bit: IntColumn, row_bytes: Column
-) -> Column:
+@inline
+def partial_line_cycles(terms: ProblemTerms, chip: ChipRates, base_c_bit: int) -> float:
     """Cycles that the partial lines of C at both ends of a row's run cost.
 
     A run starts at a multiple of g, the greatest power of two in the pitch of C and in the
-    distance between the tiles' starts: each end is off a line with the probability 1 - g/line. A
-    run shorter than a line touches only 1 + (bytes - g)/line lines.
+    distance between the tiles' starts: each end is off a line with the probability 1 - g/line.
     """
-    per_byte = 1 / chip.line_bytes
-    grain = np.minimum(np.minimum(terms.c_pitch_bit, base_c_bit), chip.line_bytes)
-    touched = 1 + np.maximum(row_bytes - grain, 0) * per_byte
-    cycles: Column = np.minimum(2 - 2 * per_byte * grain, touched) * chip.partial_line_cycles
-    return cycles
+    grain = min(terms.c_pitch_bit, base_c_bit)
+    return (2.0 - 2.0 * PER_LINE * grain) * chip.partial_line_cycles
+
+
+@inline
+def store_cycles(
+    terms: ProblemTerms, chip: ChipRates, way_out: WayOut, m: float, n: float
+) -> float:
+    """Time of an m x n tile's way out of L0C."""
+    out_of_l0c = m * n * chip.fixpipe_per_element
+    if way_out.in_one_run:
+        return out_of_l0c
+    rows, columns = (n, m) if terms.is_transposed else (m, n)
+    if way_out.through_ub:
+        row_bytes = columns * way_out.element_bytes
+        padded = rows * ceil(row_bytes * PER_UB_BLOCK) * UB_BLOCK_BYTES
+        share = HALF_ROWS if way_out.element_bytes == FP32_BYTES else 1.0
+        out_of_ub = padded * share * chip.aiv_store_per_byte
+        if way_out.is_double:
+            return max(out_of_l0c, out_of_ub)
+        return out_of_l0c + out_of_ub
+    whole = terms.a.outer if terms.is_transposed else terms.b.outer
+    if columns < whole:
+        return out_of_l0c + rows * way_out.end_cycles
+    return out_of_l0c

@@ -19,52 +19,88 @@ What decides the time of an item (specification: kernels.md, "Base kernel"; effe
 - fixpipe: the next tile's mmads trail it grain by grain. What it takes beyond the last L0 step
   of this tile and the first of the next one is exposed; with two L0C tiles only what exceeds the
   whole chain. It shares L2 with whatever of the next slab is still to come.
-- L2: reads and writes of all cores share one rate, writes have a lower one of their own.
+- L2: reads and writes of all cores share one rate.
 """
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
-import numpy as np
-
-from hwmodel.cost.store import WayOut
-from hwmodel.cost.terms import ChipRates, Column, IntColumn, OperandTerms, ProblemTerms
+from hwmodel.cost.store import WayOut, store_cycles
+from hwmodel.cost.terms import ChipRates, OperandTerms, ProblemTerms
+from hwmodel.cost.whole import ceil, floor
+from hwmodel.emulator.constants import LINE_BYTES
 from hwmodel.integers import FRACTAL
+from hwmodel.jit import inline
 
-L0_HALVES = 2
+L1_SLOTS = 2.0
+"""Slots of an L1 slab but under a full or partial load; a slot is taken from the request of its
+load to the last read of MTE1."""
+
+L0_HALVES = 2.0
 """L0A and L0B are used in two halves: MTE1 runs that many L0 steps ahead (kernels.md)."""
 
-L1_SLOTS = 2
-"""Slots of an L1 slab: a slot is taken from the request of its load to the last read of MTE1."""
+PER_FRACTAL = 1 / FRACTAL
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TilePlan:
-    """The plan's columns that a tile needs, rows and columns as the terms have them.
+class TilePlan(NamedTuple):
+    """The plan's figures that a tile needs, rows and columns as the terms have them.
 
     Attributes:
         base_m, base_n, base_k: base tile, elements.
         k_l1: K columns of an L1 slab.
         base_m_bit, base_n_bit, k_l1_bit: greatest power of two that divides their bytes.
-        base_c_bit: the same of a row of a tile of C.
-        single_l0c: 1 where L0C holds one tile, 0 where it holds two.
-        deep_l1: 1 where the streamed operand has four L1 slots and loads run far ahead, else 0;
-            None where no plan has.
+        single_l0c: L0C holds one tile.
+        slots: L1 slots of the streamed operands.
     """
 
-    base_m: Column
-    base_n: Column
-    base_k: Column
-    k_l1: Column
-    base_m_bit: IntColumn
-    base_n_bit: IntColumn
-    k_l1_bit: IntColumn
-    base_c_bit: IntColumn
-    single_l0c: Column
-    deep_l1: Column | None
+    base_m: float
+    base_n: float
+    base_k: float
+    k_l1: float
+    base_m_bit: int
+    base_n_bit: int
+    k_l1_bit: int
+    single_l0c: bool
+    slots: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Tile:
+class TileSize(NamedTuple):
+    """Size of a tile and company: m x n over `length` columns of K, on `active` cores at once.
+
+    `a_loaded` is the share of the tile's part of A that is loaded, 0 where it is resident in L1;
+    `bias_loaded` that of its part of the bias.
+    """
+
+    m: float
+    n: float
+    length: float
+    active: float
+    a_loaded: float
+    bias_loaded: float
+
+
+class Steps(NamedTuple):
+    """How a tile's K is run, and what the cube and MTE1 take for a column of K.
+
+    Attributes:
+        mmad_per_k, mte1_per_k, cube_per_k: the cube's, MTE1's and the longer time.
+        step_count: L1 steps.
+        step_share, last_share: share of K in a full and in the last L1 step.
+        first_l0, last_l0: columns of the first and of the last L0 step.
+        has_previous: 1 where the last L0 step is not the first, else 0.
+    """
+
+    mmad_per_k: float
+    mte1_per_k: float
+    cube_per_k: float
+    step_count: float
+    step_share: float
+    last_share: float
+    first_l0: float
+    last_l0: float
+    has_previous: float
+
+
+class Tile(NamedTuple):
     """A tile in a round, ready for `round_cycles`; cycles and bytes of one core.
 
     Attributes:
@@ -76,6 +112,7 @@ class Tile:
         l2_load: time of all its loads at the L2 rate that the cores share.
         floor: least time of an item before another one, whatever the loads: chain, exposed
             fixpipe, L2.
+        stall: what of the store keeps the cube from the next tile.
         step_chain, last_chain: the cube's time of a full and of the last L1 step.
         step_count: L1 steps.
         step_share, last_share: share of the tile's K in a full and in the last L1 step.
@@ -84,234 +121,176 @@ class Tile:
         store: time of the fixpipe when no load competes.
         tail: what is left of it after the tile's last mmad.
         output_bytes: bytes of C, or of partial sums, that the tile writes.
-        read_bytes: bytes it reads, whole lines.
+        read_bytes: bytes it reads.
+        slots: L1 slots.
     """
 
-    mmad: Column
-    chain: Column
-    mte1: Column
-    a_port: Column
-    b_port: Column
-    bias_port: Column | float
-    l2_load: Column
-    floor: Column
-    step_chain: Column
-    last_chain: Column
-    step_count: Column
-    step_share: Column
-    last_share: Column
-    slack: Column
-    contended: Column
-    store: Column
-    tail: Column
-    output_bytes: Column
-    read_bytes: Column
-    deep_l1: Column | None
+    mmad: float
+    chain: float
+    mte1: float
+    a_port: float
+    b_port: float
+    bias_port: float
+    l2_load: float
+    floor: float
+    stall: float
+    step_chain: float
+    last_chain: float
+    step_count: float
+    step_share: float
+    last_share: float
+    slack: float
+    contended: float
+    store: float
+    tail: float
+    output_bytes: float
+    read_bytes: float
+    slots: float
 
 
-def line_waste_bytes(
-    chip: ChipRates, operand: OperandTerms, start_bit: IntColumn
-) -> Column | float:
+@inline
+def line_waste_bytes(operand: OperandTerms, start_bit: int) -> float:
     """Bytes that a run costs beyond its own because memory moves whole lines, on average.
 
     A run starts at a multiple of g, the greatest power of two in the pitch of the runs and in the
     distance between the tiles' starts: it touches its own bytes + line - g.
     """
-    if operand.is_padded:
-        return 0.0
-    grain = np.minimum(np.minimum(operand.pitch_bit, start_bit), chip.line_bytes)
-    waste: Column = chip.line_bytes - grain
-    return waste
+    return operand.waste_ratio * (LINE_BYTES - min(operand.pitch_bit, start_bit))
 
 
-def _part_bytes(
-    chip: ChipRates,
-    terms: ProblemTerms,
-    operand: OperandTerms,
-    outer: Column,
-    steps: Column,
-    length: Column,
-    start_bits: tuple[IntColumn, IntColumn],
-) -> Column:
-    """Bytes of a tile's part of one operand, in whole lines.
-
-    The start bits are those of the steps along K and of the tiles along the outer dimension.
-    """
-    along_k, along_outer = start_bits
-    if operand.run_along_k:
-        return outer * (
-            length * terms.input_bytes + steps * line_waste_bytes(chip, operand, along_k)
-        )
-    return length * (outer * terms.input_bytes + line_waste_bytes(chip, operand, along_outer))
-
-
-def fractal_up(length: Column) -> Column:
+@inline
+def fractal_up(length: float) -> float:
     """Length rounded up to whole fractals."""
-    rounded: Column = np.ceil(length * (1 / FRACTAL)) * FRACTAL
-    return rounded
+    return ceil(length * PER_FRACTAL) * FRACTAL
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TileSize:
-    """Size of a tile and company: m x n over `length` columns of K, on `active` cores at once.
-
-    `a_loaded` is the share of the tile's part of A that is loaded, 0 where it is resident in L1;
-    `bias_loaded` that of its part of the bias.
-    """
-
-    m: Column
-    n: Column
-    length: Column
-    active: Column
-    a_loaded: Column | float = 1.0
-    bias_loaded: float = 1.0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Steps:
-    """How a tile's K is run, and what the cube and MTE1 take for a column of K."""
-
-    mmad_per_k: Column
-    mte1_per_k: Column
-    cube_per_k: Column
-    step_count: Column
-    step_share: Column
-    last_share: Column
-    first_l0: Column
-    last_l0: Column
-    has_previous: Column
+@inline
+def port_cycles(
+    terms: ProblemTerms,
+    chip: ChipRates,
+    operand: OperandTerms,
+    outer: float,
+    steps: Steps,
+    length: float,
+) -> float:
+    """Time to load a tile's part of one operand at the core's port; every row has a least time."""
+    by_bytes = outer * length * (terms.input_bytes * chip.port_per_byte)
+    # A slab that is one contiguous run counts as one row.
+    if operand.run_along_k > 0.0:
+        rows = outer * steps.step_count if length < terms.k * steps.step_count else 0.0
+    else:
+        rows = length if outer < operand.outer else 0.0
+    return max(by_bytes, rows * operand.row_cycles)
 
 
-def _build_steps(terms: ProblemTerms, chip: ChipRates, plan: TilePlan, size: TileSize) -> _Steps:
+@inline
+def build_steps(terms: ProblemTerms, chip: ChipRates, plan: TilePlan, size: TileSize) -> Steps:
     """L1 steps, L0 steps and times per column of K."""
     m_up, n_up = fractal_up(size.m), fractal_up(size.n)
-    mmad_per_k = m_up * n_up * (1 / chip.macs_per_cycle)
-    mte1_per_k = m_up * (terms.input_bytes / chip.l1_to_l0a) + n_up * (
-        terms.input_bytes / chip.l1_to_l0b
-    )
-    step_share = np.minimum(plan.k_l1, size.length) * (1 / size.length)
-    step_count = np.ceil(size.length / np.minimum(plan.k_l1, size.length))
-    first_l0 = np.minimum(plan.base_k, size.length)
-    l0_count = np.ceil(size.length / plan.base_k)
-    return _Steps(
+    mmad_per_k = m_up * n_up * chip.cycles_per_mac
+    mte1_per_k = m_up * terms.a.l0_per_row + n_up * terms.b.l0_per_row
+    per_length = 1.0 / size.length
+    step = min(plan.k_l1, size.length)
+    step_share = step * per_length
+    step_count = ceil(size.length / step)
+    first_l0 = min(plan.base_k, size.length)
+    l0_count = ceil(size.length / plan.base_k)
+    return Steps(
         mmad_per_k=mmad_per_k,
         mte1_per_k=mte1_per_k,
-        cube_per_k=np.maximum(mmad_per_k, mte1_per_k),
+        cube_per_k=max(mmad_per_k, mte1_per_k),
         step_count=step_count,
         step_share=step_share,
-        last_share=1 - (step_count - 1) * step_share,
+        last_share=1.0 - (step_count - 1.0) * step_share,
         first_l0=first_l0,
-        last_l0=size.length - (l0_count - 1) * first_l0,
-        has_previous=np.minimum(l0_count - 1, 1),
+        last_l0=size.length - (l0_count - 1.0) * first_l0,
+        has_previous=min(l0_count - 1.0, 1.0),
     )
 
 
-def _build_bytes(
-    terms: ProblemTerms, chip: ChipRates, plan: TilePlan, size: TileSize, steps: _Steps
-) -> tuple[Column, Column, Column | float]:
-    """Bytes of the tile's parts of A, B and bias that are loaded."""
-    a_bytes, b_bytes = (
-        _part_bytes(
-            chip,
-            terms,
-            operand,
-            outer,
-            steps.step_count,
-            size.length,
-            (plan.k_l1_bit, outer_bit),
-        )
-        for operand, outer, outer_bit in (
-            (terms.a, size.m, plan.base_m_bit),
-            (terms.b, size.n, plan.base_n_bit),
-        )
-    )
-    columns = size.m if terms.is_transposed else size.n
-    bias = size.bias_loaded * columns * terms.bias_bytes if terms.bias_bytes else 0.0
-    return size.a_loaded * a_bytes, b_bytes, bias
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Store:
+class Store(NamedTuple):
     """The tile's store: alone, its tail, the least time of an item before another one."""
 
-    alone: Column
-    tail: Column
-    floor: Column
+    alone: float
+    tail: float
+    floor: float
+    stall: float
 
 
-def _build_store(
+@inline
+def build_store(
     chip: ChipRates,
     plan: TilePlan,
     size: TileSize,
-    steps: _Steps,
-    way_out: Column,
-    output_bytes: Column,
-    read_bytes: Column,
-    chain: Column,
-) -> _Store:
+    steps: Steps,
+    way_out: float,
+    output_bytes: float,
+    read_bytes: float,
+    chain: float,
+) -> Store:
     """How the store meets the cube and the loads."""
     first_cube = steps.cube_per_k * steps.first_l0
     last_cube = steps.cube_per_k * steps.last_l0
     slab_bytes = read_bytes * steps.step_share
     # What MTE2 can load of the next slab between the slot's release and the start of the store.
-    head_start = np.maximum(steps.has_previous * first_cube - steps.mte1_per_k * steps.last_l0, 0)
-    competing = np.minimum(np.maximum(slab_bytes - chip.mte2_port * head_start, 0), output_bytes)
-    all_l2 = size.active * (1 / chip.l2_total)
-    write_cycles = output_bytes * (size.active * (1 / chip.l2_write_total))
-    alone = np.maximum(way_out, write_cycles)
-    fixpipe = np.maximum(alone, (output_bytes + competing) * all_l2)
-    hidden = np.minimum(first_cube + last_cube, chain)
-    exposed = fixpipe + plan.single_l0c * (chain - hidden)
-    l2_cycles = np.maximum(write_cycles, (read_bytes + output_bytes) * all_l2)
-    return _Store(
+    head_start = max(steps.has_previous * first_cube - steps.mte1_per_k * steps.last_l0, 0.0)
+    competing = min(max(slab_bytes - chip.port_bytes_per_cycle * head_start, 0.0), output_bytes)
+    all_l2 = size.active * chip.l2_per_byte
+    alone = max(way_out, output_bytes * all_l2)
+    fixpipe = max(alone, (output_bytes + competing) * all_l2)
+    hidden = min(first_cube + last_cube, chain) + chip.tile_cycles
+    stall = max(fixpipe - hidden, 0.0) if plan.single_l0c else 0.0
+    exposed = max(fixpipe, chain + chip.tile_cycles + stall)
+    return Store(
         alone=alone,
-        tail=np.maximum(alone - last_cube, 0),
-        floor=np.maximum(np.maximum(exposed, chain), l2_cycles),
+        tail=max(alone - last_cube, 0.0),
+        floor=max(exposed, (read_bytes + output_bytes) * all_l2),
+        stall=stall,
     )
 
 
+@inline
 def build_tile(
     terms: ProblemTerms, chip: ChipRates, plan: TilePlan, size: TileSize, way_out: WayOut
 ) -> Tile:
     """The tile of that size and way out, ready for `round_cycles`."""
-    steps = _build_steps(terms, chip, plan, size)
-    a_bytes, b_bytes, bias_bytes = _build_bytes(terms, chip, plan, size, steps)
-    read_bytes = a_bytes + b_bytes + bias_bytes
+    steps = build_steps(terms, chip, plan, size)
+    columns = size.m if terms.is_transposed else size.n
+    bias = size.bias_loaded * columns * terms.bias_bytes
+    read_bytes = (size.a_loaded * size.m + size.n) * size.length * terms.input_bytes + bias
     output_bytes = size.m * size.n * way_out.element_bytes
-    length_up = np.ceil(size.length * (1 / terms.k_fractal)) * terms.k_fractal
+    length_up = ceil(size.length / terms.k_fractal) * terms.k_fractal
     chain = steps.cube_per_k * length_up
-    alone = way_out.cycles(chip, terms, plan.base_c_bit, size.m, size.n)
-    store = _build_store(chip, plan, size, steps, alone, output_bytes, read_bytes, chain)
-    all_l2 = size.active * (1 / chip.l2_total)
+    alone = store_cycles(terms, chip, way_out, size.m, size.n)
+    store = build_store(chip, plan, size, steps, alone, output_bytes, read_bytes, chain)
+    all_l2 = size.active * chip.l2_per_byte
+    slack = steps.has_previous * L0_HALVES * (steps.cube_per_k - steps.mte1_per_k) * steps.first_l0
     return Tile(
         mmad=steps.mmad_per_k * length_up,
         chain=chain,
         mte1=steps.mte1_per_k * size.length,
-        a_port=a_bytes * (1 / chip.mte2_port),
-        b_port=b_bytes * (1 / chip.mte2_port),
-        bias_port=bias_bytes * (1 / chip.mte2_port),
+        a_port=size.a_loaded * port_cycles(terms, chip, terms.a, size.m, steps, size.length),
+        b_port=port_cycles(terms, chip, terms.b, size.n, steps, size.length),
+        bias_port=bias * chip.port_per_byte,
         l2_load=read_bytes * all_l2,
         floor=store.floor,
+        stall=store.stall,
         step_chain=chain * steps.step_share,
         last_chain=chain * steps.last_share,
         step_count=steps.step_count,
         step_share=steps.step_share,
         last_share=steps.last_share,
-        slack=steps.has_previous
-        * L0_HALVES
-        * (steps.cube_per_k - steps.mte1_per_k)
-        * steps.first_l0,
+        slack=slack,
         contended=(read_bytes * steps.step_share + output_bytes) * all_l2,
         store=store.alone,
         tail=store.tail,
         output_bytes=output_bytes,
         read_bytes=read_bytes,
-        deep_l1=plan.deep_l1,
+        slots=plan.slots,
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Round:
+class Round(NamedTuple):
     """Times of one item in a round, cycles of a core.
 
     Attributes:
@@ -322,70 +301,94 @@ class Round:
         load: MTE2's busy time.
         a_load: its time for A.
         b_load: its time for B and bias.
+        waiting: what the latencies of its loads add to them and the chain, spread over the slots.
         hbm: time of the round's first touches at the HBM rate.
     """
 
-    cycles: Column
-    unloaded: Column
-    finish: Column
-    slab: Column
-    load: Column
-    a_load: Column
-    b_load: Column
-    hbm: Column
+    cycles: float
+    unloaded: float
+    finish: float
+    slab: float
+    load: float
+    a_load: float
+    b_load: float
+    waiting: float
+    hbm: float
 
 
+@inline
+def blend(others: float, in_flight: float, late: float, share: float) -> float:
+    """Mean time of the cores that wait for first touches, a share of all, and of the others."""
+    soon = max(others, in_flight)
+    return soon + share * (max(soon, in_flight + late) - soon)
+
+
+@inline
 def round_cycles(
-    chip: ChipRates, tile: Tile, a_hbm_bytes: Column, b_hbm_bytes: Column, *, is_cold: bool = False
+    chip: ChipRates, tile: Tile, a_hbm_bytes: float, b_hbm_bytes: float, late_share: float
 ) -> Round:
-    """Times of a tile in a round that touches the given bytes of A and B, of all cores, first."""
-    a_hbm = a_hbm_bytes * (1 / chip.hbm_read_total)
-    b_hbm = b_hbm_bytes * (1 / chip.hbm_read_total)
-    a_load = np.maximum(tile.a_port, a_hbm)
-    b_load = np.maximum(tile.b_port + tile.bias_port, b_hbm)
-    load = np.maximum(a_load + b_load, tile.l2_load)
+    """Times of a tile in a round that touches the given bytes of A and B, of all cores, first.
+
+    `late_share` is the share of the cores that wait for first touches; the others come later.
+    """
+    a_hbm = a_hbm_bytes * chip.hbm_read_per_byte
+    b_hbm = b_hbm_bytes * chip.hbm_read_per_byte
+    a_load = max(tile.a_port, a_hbm)
+    b_load = max(tile.b_port + tile.bias_port, b_hbm)
+    load = max(a_load + b_load, tile.l2_load)
     spread = load - tile.bias_port
     later_slab = spread * tile.step_share
     slab = later_slab + tile.bias_port
     wait = later_slab - tile.slack
     last_wait = spread * tile.last_share - tile.slack
-    next_wait = np.maximum(slab, tile.contended) - tile.slack
-    inner = (tile.step_count - 2) * np.maximum(tile.step_chain, wait) + np.maximum(
-        tile.step_chain, last_wait
+    next_wait = max(slab, tile.contended) - tile.slack
+    inner = (tile.step_count - 2.0) * max(tile.step_chain, wait) + max(tile.step_chain, last_wait)
+    per_slot = 1.0 / tile.slots
+    late = (chip.hbm_latency - chip.l2_latency) * per_slot if a_hbm + b_hbm > 0.0 else 0.0
+    hidden = chip.l2_latency - tile.slack
+    in_flight = (tile.step_count - 1.0) * hidden + load + tile.chain
+    ahead = min(tile.stall, max(wait - tile.step_chain, 0.0))
+    to_next = tile.last_chain + chip.tile_cycles + tile.stall - ahead
+    by_steps = inner + max(to_next, next_wait)
+    last_step = inner + tile.last_chain
+    if tile.slots > L1_SLOTS:
+        # With more slots than two the loads run so far ahead that single steps do not matter.
+        by_steps, last_step = 0.0, tile.chain
+    # With as many steps as slots, or a multiple, the same slot always holds the short last step.
+    turns = tile.step_count * per_slot
+    uneven = 0.0
+    if turns == floor(turns):
+        uneven = (tile.step_share - tile.last_share) * (spread + tile.chain)
+    between = (in_flight + hidden + chip.tile_cycles + tile.stall + uneven) * per_slot
+    steps = blend(by_steps, between, late * tile.step_count, late_share)
+    alone = blend(
+        last_step, in_flight * per_slot - slab, late * (tile.step_count - 1.0), late_share
     )
-    latency = chip.l2_latency + (a_hbm + b_hbm > 0) * (chip.hbm_latency - chip.l2_latency)
-    hidden = latency - tile.slack
-    in_flight = (tile.step_count - 1) * hidden + load + tile.chain
-    alone = np.maximum(inner + tile.last_chain, in_flight * (1 / L1_SLOTS) - slab)
-    between = in_flight if is_cold else in_flight + hidden
-    steps = np.maximum(inner + np.maximum(tile.last_chain, next_wait), between * (1 / L1_SLOTS))
-    if tile.deep_l1 is not None:
-        steps = steps * (1 - tile.deep_l1)
-        alone = np.maximum(alone * (1 - tile.deep_l1), tile.chain)
     # MTE2 never pauses: the last slab comes when all are loaded, and may find the cube behind.
-    behind = np.maximum(tile.step_chain - spread * tile.last_share, 0) * (tile.step_count > 1)
-    unloaded = np.maximum(steps, tile.floor)
+    behind = max(tile.step_chain - spread * tile.last_share, 0.0) if tile.step_count > 1.0 else 0.0
+    unloaded = max(steps, tile.floor)
     return Round(
-        cycles=np.maximum(unloaded, load),
+        cycles=max(unloaded, load),
         unloaded=unloaded,
-        finish=np.maximum(alone, load - slab + behind + tile.last_chain),
+        finish=max(alone, load - slab + behind + tile.last_chain),
         slab=slab,
         load=load,
         a_load=a_load,
         b_load=b_load,
+        waiting=tile.step_count * (hidden * per_slot + late * late_share),
         hbm=a_hbm + b_hbm,
     )
 
 
-def overlap_cycles(chip: ChipRates, first: Column, second: Column) -> Column:
+@inline
+def overlap_cycles(chip: ChipRates, first: float, second: float) -> float:
     """Time of two streams of work that run at once: the longer one, and more if they are close.
 
     Bursts of one stream meet those of the other; the fuller both are, the more of the bursts
     cannot be moved out of the way. The loss falls with the fourth power of the shorter one.
     """
-    longer, shorter = np.maximum(first, second), np.minimum(first, second)
+    longer, shorter = max(first, second), min(first, second)
     fullness = shorter / longer
     fullness *= fullness
     fullness *= fullness
-    cycles: Column = longer * (1 + chip.overlap_loss_ratio * fullness)
-    return cycles
+    return longer * (1.0 + chip.overlap_loss_ratio * fullness)

@@ -4,59 +4,62 @@ Sources: the specification, kernels.md ("Vector kernels") and plan.md ("VECTOR f
 vector kernel was measured.
 """
 
-import numpy as np
-
 from hwmodel.cost.kernel_costs import KernelCosts
-from hwmodel.cost.terms import ChipRates, Column, ProblemTerms
+from hwmodel.cost.terms import ChipRates, ProblemTerms
+from hwmodel.cost.whole import ceil
+from hwmodel.jit import inline, jit
 
 PASS_START_CYCLES = 20.0
 """Cycles that a vector instruction takes before its first result (plan.md, "VECTOR")."""
 
-PASSES_16BIT = 4
+PASSES_16BIT = 4.0
 """Vector passes over a step: two casts, multiply, add (plan.md, "VECTOR")."""
 
-PASSES_FP32 = 2
+PASSES_FP32 = 2.0
 """Multiply and add: fp32 needs no casts (plan.md, "VECTOR")."""
 
-FP32_BYTES = 4
+FP32_BYTES = 4.0
 
-MULTI_MUL_K = 64
+MULTI_MUL_K = 64.0
 """K columns of a step of TO_MULTI_MUL (kernels.md, "Vector kernels")."""
 
 
-def _costs(
+@inline
+def build_costs(
     terms: ProblemTerms,
     chip: ChipRates,
-    *,
-    prologue: Column,
-    rounds: Column,
-    epilogue: Column,
-    loads: Column,
-    vector: Column,
-    round_count: Column,
-    reads: Column,
+    prologue: float,
+    rounds: float,
+    epilogue: float,
+    loads: float,
+    vector: float,
+    store: float,
+    round_count: float,
+    reads: float,
 ) -> KernelCosts:
     """The costs of a kernel without cube cores."""
-    none = np.zeros_like(rounds)
+    inputs = terms.a.total_bytes + terms.b.total_bytes + terms.bias_total_bytes
     return KernelCosts(
-        launch=none + chip.launch_cycles,
+        launch=chip.launch_cycles,
         prologue=prologue,
         rounds=rounds,
         epilogue=epilogue,
-        cube_busy=none,
+        cube_busy=0.0,
         mte2_busy=loads,
-        mte1_busy=none,
-        fixpipe_busy=none,
+        mte1_busy=0.0,
+        fixpipe_busy=0.0,
         vector_busy=vector,
-        hbm_read_bytes=none + np.minimum(reads, terms.input_total_bytes),
-        read_bytes=none + reads,
-        write_bytes=none + terms.output_total_bytes,
+        hbm_read_bytes=min(reads, inputs),
+        read_bytes=reads,
+        write_bytes=terms.output_total_bytes,
         round_count=round_count,
+        total=chip.launch_cycles + prologue + rounds + epilogue,
     )
 
 
+@jit
 def estimate_vector(
-    terms: ProblemTerms, chip: ChipRates, base_mn: Column, base_k: Column, cores: Column
+    terms: ProblemTerms, chip: ChipRates, base_mn: float, base_k: float, cores: float
 ) -> KernelCosts:
     """TO_MUL: tiles of base_mn outputs, each a broadcast multiply-add over K in steps of base_k.
 
@@ -66,89 +69,90 @@ def estimate_vector(
     """
     size = terms.input_bytes
     passes = PASSES_FP32 if size == FP32_BYTES else PASSES_16BIT
-    outputs = np.maximum(terms.a.outer, terms.b.outer)
-    base_mn = np.minimum(base_mn, outputs)
-    base_k = np.minimum(base_k, terms.k)
-    tiles = np.ceil(outputs / base_mn)
-    steps = np.ceil(terms.k / base_k)
-    per_core = np.ceil(tiles / cores)
-    active = np.minimum(cores, tiles)
+    outputs = max(terms.a.outer, terms.b.outer)
+    base_mn, base_k = min(base_mn, outputs), min(base_k, terms.k)
+    tiles = ceil(outputs / base_mn)
+    steps = ceil(terms.k / base_k)
+    per_core = ceil(tiles / cores)
+    active = min(cores, tiles)
     step_bytes = base_mn * base_k * size
-    load = step_bytes * np.maximum(1 / chip.aiv_hbm, active / chip.hbm_read_total) + base_k * (
-        size / chip.aiv_ub_to_l2
+    load = (
+        step_bytes * max(chip.aiv_hbm_per_byte, active * chip.hbm_read_per_byte)
+        + base_k * size * chip.aiv_l2_per_byte
     )
-    one_pass = np.ceil(base_mn * base_k / chip.vector_lanes) + PASS_START_CYCLES
+    one_pass = ceil(base_mn * base_k * chip.per_vector_lane) + PASS_START_CYCLES
     compute = passes * one_pass
     # K is not rounded up to whole steps: the last one is as long as it is.
     lengths = terms.k / base_k
-    tile_steps = lengths * np.maximum(load, compute)
-    store = base_mn * (terms.output_bytes / chip.aiv_ub_to_hbm)
+    store = base_mn * terms.output_bytes * chip.aiv_store_per_byte
     # A bias belongs to the columns of C: to all outputs of a row, to the one column else.
-    bias_bytes = np.minimum(base_mn, terms.b.outer) * terms.bias_bytes
-    finish = one_pass + PASS_START_CYCLES + bias_bytes * (1 / chip.aiv_ub_to_l2)
-    rounds = per_core * (tile_steps + finish) + (per_core - 1) * store
-    return _costs(
+    bias_bytes = min(base_mn, terms.b.outer) * terms.bias_bytes
+    finish = one_pass + PASS_START_CYCLES + bias_bytes * chip.aiv_l2_per_byte
+    inputs = terms.a.total_bytes + terms.b.total_bytes + terms.bias_total_bytes
+    return build_costs(
         terms,
         chip,
-        prologue=np.minimum(load, compute),
-        rounds=rounds,
+        prologue=min(load, compute),
+        rounds=per_core * (lengths * max(load, compute) + finish) + (per_core - 1.0) * store,
         epilogue=store,
         loads=per_core * lengths * load,
         vector=per_core * (steps * compute + finish),
+        store=per_core * store,
         round_count=per_core,
-        reads=terms.input_total_bytes + (tiles - 1) * terms.k * size,
+        reads=inputs + (tiles - 1.0) * terms.k * size,
     )
 
 
+@jit
 def estimate_multi_mul(
-    terms: ProblemTerms, chip: ChipRates, base_m: Column, base_n: Column, cores: Column
+    terms: ProblemTerms, chip: ChipRates, base_m: float, base_n: float, cores: float
 ) -> KernelCosts:
     """TO_MULTI_MUL: tiles of at most 64 x 64, a dot product of 64 for each output and step."""
     size = terms.input_bytes
-    m, n = np.minimum(base_m, terms.a.outer), np.minimum(base_n, terms.b.outer)
-    tiles = np.ceil(terms.a.outer / m) * np.ceil(terms.b.outer / n)
-    per_core = np.ceil(tiles / cores)
-    active = np.minimum(cores, tiles)
+    m, n = min(base_m, terms.a.outer), min(base_n, terms.b.outer)
+    tiles = ceil(terms.a.outer / m) * ceil(terms.b.outer / n)
+    per_core = ceil(tiles / cores)
+    active = min(cores, tiles)
     steps = terms.k / MULTI_MUL_K
     step_bytes = (m + n) * MULTI_MUL_K * size
-    first_touch = np.minimum(terms.input_total_bytes / (tiles * terms.k * (m + n) * size), 1)
-    load = step_bytes * np.maximum(
-        np.maximum(1 / chip.aiv_ub_to_l2, active / chip.l2_total),
-        first_touch * active / chip.hbm_read_total,
+    inputs = terms.a.total_bytes + terms.b.total_bytes + terms.bias_total_bytes
+    first_touch = min(inputs / (tiles * terms.k * (m + n) * size), 1.0)
+    load = step_bytes * max(
+        max(chip.aiv_l2_per_byte, active * chip.l2_per_byte),
+        first_touch * active * chip.hbm_read_per_byte,
     )
-    compute = m * n * (PASSES_FP32 * np.ceil(MULTI_MUL_K / chip.vector_lanes))
-    store = m * n * (terms.output_bytes / chip.aiv_ub_to_hbm)
-    rounds = per_core * steps * np.maximum(load, compute) + (per_core - 1) * store
-    return _costs(
+    compute = m * n * (PASSES_FP32 * ceil(MULTI_MUL_K * chip.per_vector_lane))
+    store = m * n * terms.output_bytes * chip.aiv_store_per_byte
+    return build_costs(
         terms,
         chip,
-        prologue=np.minimum(load, compute),
-        rounds=rounds,
+        prologue=min(load, compute),
+        rounds=per_core * steps * max(load, compute) + (per_core - 1.0) * store,
         epilogue=store,
         loads=per_core * steps * load,
         vector=per_core * steps * compute,
+        store=per_core * store,
         round_count=per_core,
         reads=tiles * steps * step_bytes,
     )
 
 
-def estimate_clear(terms: ProblemTerms, chip: ChipRates, cores: Column) -> KernelCosts:
+@jit
+def estimate_clear(terms: ProblemTerms, chip: ChipRates, cores: float) -> KernelCosts:
     """K_EQUAL_ZERO: every vector core clears its share of C."""
     total = terms.output_total_bytes
-    share = np.ceil(terms.a.outer * terms.b.outer / cores) * terms.output_bytes
-    own = share / chip.aiv_ub_to_l2
-    shared = np.maximum(
-        total / chip.l2_write_total, (total - chip.l2_bytes) / chip.hbm_write_total
-    )
-    none = np.zeros_like(own)
-    return _costs(
+    own = ceil(terms.a.outer * terms.b.outer / cores) * terms.output_bytes
+    own *= chip.aiv_l2_per_byte
+    shared = max(total * chip.l2_write_per_byte, (total - chip.l2_bytes) * chip.hbm_write_per_byte)
+    return build_costs(
         terms,
         chip,
-        prologue=none,
-        rounds=np.maximum(own, shared),
-        epilogue=none,
-        loads=none,
+        prologue=0.0,
+        rounds=max(own, shared),
+        epilogue=0.0,
+        loads=0.0,
         vector=own,
-        round_count=none + 1,
-        reads=none,
+        store=own,
+        round_count=1.0,
+        reads=0.0,
     )

@@ -14,10 +14,9 @@ ones where the walk ends there.
 B_PANEL is A_PANEL on the transposed problem.
 """
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hwmodel.cost.kernel_costs import KernelCosts
 from hwmodel.cost.residency import (
@@ -26,12 +25,14 @@ from hwmodel.cost.residency import (
     WalkPlan,
     build_grid,
     build_traffic,
+    common_divisor,
     last_tile,
 )
-from hwmodel.cost.store import TO_WORKSPACE, WayOut
+from hwmodel.cost.store import WORKSPACE_BYTES, WayOut
 from hwmodel.cost.stream_k import StreamKPlan, reduction_cycles
-from hwmodel.cost.terms import ChipRates, Column, ProblemTerms
+from hwmodel.cost.terms import ChipRates, ProblemTerms
 from hwmodel.cost.tile import (
+    L1_SLOTS,
     Round,
     Tile,
     TilePlan,
@@ -41,21 +42,23 @@ from hwmodel.cost.tile import (
     overlap_cycles,
     round_cycles,
 )
+from hwmodel.cost.whole import ceil, floor
+from hwmodel.jit import inline
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WalkCase:
+class WalkCase(NamedTuple):
     """What the closed form is evaluated for.
 
     Attributes:
         terms: the problem, transposed for a B panel.
         chip: the chip.
-        plan: the plan's tile columns.
-        walk: its walk columns.
-        k_pieces: fp32 split-K: pieces of K, each stored on its own.
-        resident_slabs: panels: L1 slabs of the current block row that stay resident.
+        plan: the plan's tile figures.
+        walk: its walk figures.
         way_out: how C leaves L0C.
-        stream_k: stream-K's columns; the last round is then made of pieces of K.
+        launch: launch and first access.
+        k_slices: fp32 split-K: slices of K, each stored on its own.
+        resident_slabs: panels: L1 slabs of the current block row that stay resident; else 0.
+        stream_k: stream-K's figures.
     """
 
     terms: ProblemTerms
@@ -63,336 +66,386 @@ class WalkCase:
     plan: TilePlan
     walk: WalkPlan
     way_out: WayOut
-    k_pieces: int = 1
-    resident_slabs: Column | None = None
-    stream_k: StreamKPlan | None = None
+    launch: float
+    k_slices: float
+    resident_slabs: float
+    stream_k: StreamKPlan
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _FullRounds:
+class FullRounds(NamedTuple):
     """The rounds in which every core has a block, by kind: first, burst, steady.
 
     Attributes:
         tile: the tile of all of them.
-        counts: rounds of each kind.
-        rounds: one item of each kind.
-        cycles: time of a whole round of each kind, all pieces of K.
+        first_count, burst_count, steady_count: rounds of each kind.
+        first, burst, steady: one item of each kind.
+        first_cycles, burst_cycles, steady_cycles: time of a round of each kind, all slices of K.
         saved: what the last of them takes less when no item follows on its core.
         write_back: time of a round's C at the HBM's write rate.
     """
 
     tile: Tile
-    counts: tuple[Column, ...]
-    rounds: tuple[Round, ...]
-    cycles: tuple[Column, ...]
-    saved: Column
-    write_back: Column
+    first_count: float
+    burst_count: float
+    steady_count: float
+    first: Round
+    burst: Round
+    steady: Round
+    first_cycles: float
+    burst_cycles: float
+    steady_cycles: float
+    saved: float
+    write_back: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _LastRound:
+class LastRound(NamedTuple):
     """The last, partial round.
 
     Attributes:
         exists: 1 where there is one, else 0.
         tile: its tile.
-        round: one item.
+        one: one item.
         cycles: time of the whole round, if an item followed on its core.
         saved: what it takes less when none does.
     """
 
-    exists: Column
+    exists: float
     tile: Tile
-    round: Round
-    cycles: Column
-    saved: Column
+    one: Round
+    cycles: float
+    saved: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Timeline:
+class Timeline(NamedTuple):
     """How the rounds of the busiest core end.
 
     Attributes:
         rounds: from the first mmad to the last one.
         full: the same of a core without an item in the last round; negative where all have one.
         after: time of the data-parallel tiles after a stream-K piece.
-        ends_full: where the last item is of a full round.
+        ends_full: the last item is of a full round.
     """
 
-    rounds: Column
-    full: Column
-    after: Column
-    ends_full: NDArray[np.bool_]
+    rounds: float
+    full: float
+    after: float
+    ends_full: bool
 
 
+@inline
 def estimate_walk(case: WalkCase) -> KernelCosts:
-    """Costs of the kernel for each plan."""
+    """Costs of the kernel."""
     grid = build_grid(case.terms, case.plan, case.walk)
     traffic = build_traffic(case.terms, case.chip, case.plan, case.walk, grid)
-    full = _estimate_full_rounds(case, grid, traffic)
-    last = _estimate_last_round(case, grid, traffic)
-    line = _build_timeline(case, grid, full, last)
-    mte2 = last.round.load * last.exists
-    for count, one in zip(full.counts, full.rounds, strict=True):
-        mte2 = mte2 + count * one.load
-    full_items, last_items = grid.full_rounds * case.k_pieces, last.exists * case.k_pieces
-    flow_back = full.write_back * ((1 - traffic.kept_ratio) / case.k_pieces)
-    tile, none = full.tile, np.zeros_like(line.rounds)
+    full = estimate_full_rounds(case, grid, traffic)
+    last = estimate_last_round(case, grid, traffic)
+    line = build_timeline(case, grid, full, last)
+    mte2 = (
+        last.one.load * last.exists
+        + full.first_count * full.first.load
+        + full.burst_count * full.burst.load
+        + full.steady_count * full.steady.load
+    )
+    full_items, last_items = grid.full_rounds * case.k_slices, last.exists * case.k_slices
+    flow_back = full.write_back * ((1.0 - traffic.kept_ratio) / case.k_slices)
+    prologue = full.first.slab if grid.full_rounds > 0.0 else last.one.slab
+    epilogue = estimate_epilogue(case, grid, full, last, line)
+    tile = full.tile
     return KernelCosts(
-        launch=none + case.chip.launch_cycles,
-        prologue=_first_slab(grid, full, last),
+        launch=case.launch,
+        prologue=prologue,
         rounds=line.rounds,
-        epilogue=_estimate_epilogue(case, grid, full, last, line),
+        epilogue=epilogue,
         cube_busy=full_items * tile.mmad + last_items * last.tile.mmad,
-        mte2_busy=mte2 * case.k_pieces,
+        mte2_busy=mte2 * case.k_slices,
         mte1_busy=full_items * tile.mte1 + last_items * last.tile.mte1,
-        fixpipe_busy=full_items * np.maximum(tile.store, flow_back) + last_items * last.tile.store,
-        vector_busy=none,
+        fixpipe_busy=full_items * max(tile.store, flow_back) + last_items * last.tile.store,
+        vector_busy=0.0,
         hbm_read_bytes=traffic.hbm_read_bytes,
         read_bytes=case.walk.cores * full_items * tile.read_bytes
         + last_items * grid.rest * last.tile.read_bytes,
-        write_bytes=none + case.terms.output_total_bytes,
+        write_bytes=case.terms.output_total_bytes,
         round_count=grid.rounds,
+        total=case.launch + prologue + line.rounds + epilogue,
     )
 
 
-def _estimate_full_rounds(case: WalkCase, grid: Grid, traffic: Traffic) -> _FullRounds:
+@inline
+def estimate_full_rounds(case: WalkCase, grid: Grid, traffic: Traffic) -> FullRounds:
     """The full rounds by kind."""
-    chip, share = case.chip, 1 / case.k_pieces
+    chip, share = case.chip, 1.0 / case.k_slices
     size = TileSize(
         m=grid.m,
         n=grid.n,
         length=case.terms.k * share,
         active=case.walk.cores,
-        a_loaded=_loaded_share(case, grid),
+        a_loaded=loaded_share(case, grid),
         bias_loaded=share,
     )
-    tile = build_tile(case.terms, chip, case.plan, size, case.way_out)
-    first = np.minimum(traffic.first_rounds, grid.full_rounds)
-    later = grid.full_rounds - first
-    burst = np.minimum(traffic.burst_rounds, later)
-    touched = (
-        (np.maximum(traffic.first_a, traffic.again_a), traffic.first_b),
-        (np.maximum(traffic.burst_a, traffic.again_a), traffic.again_b),
-        (traffic.again_a, traffic.again_b),
-    )
-    rounds = tuple(
-        round_cycles(chip, tile, a * share, b * share, is_cold=kind == 0)
-        for kind, (a, b) in enumerate(touched)
-    )
-    write_back = tile.output_bytes * (case.walk.cores * (1 / chip.hbm_write_total))
-    edge = _edge_share(case.walk, grid)
+    tile = build_tile(case.terms, chip, with_slots(case, grid), size, case.way_out)
+    first_count = min(traffic.first_rounds, grid.full_rounds)
+    later = grid.full_rounds - first_count
+    burst_count = min(traffic.burst_rounds, later)
+    steady_count = later - burst_count
+    late = traffic.late
+    first_a = max(traffic.first_a, traffic.again_a)
+    burst_a = max(traffic.burst_a, traffic.again_a)
+    first = round_cycles(chip, tile, first_a * share, traffic.first_b * share, late.first)
+    burst = round_cycles(chip, tile, burst_a * share, traffic.again_b * share, late.burst)
+    steady = round_cycles(chip, tile, traffic.again_a * share, traffic.again_b * share, late.again)
+    write_back = tile.output_bytes * case.walk.cores * chip.hbm_write_per_byte
+    edge = edge_share(case.walk, grid)
     flow = write_back * share
-    item_cycles = tuple(
-        _mean_cycles(chip, grid, tile, one, edge, flow, traffic.kept_ratio) for one in rounds
-    )
-    counts = (first, burst, later - burst)
-    last_cycles, finish, hbm = (
-        _of_last_kind(counts, values)
-        for values in (
-            item_cycles,
-            tuple(one.finish for one in rounds),
-            tuple(one.hbm for one in rounds),
-        )
-    )
+    kept = traffic.kept_ratio
+    first_cycles = mean_cycles(chip, grid, tile, first, edge, flow, kept)
+    burst_cycles = mean_cycles(chip, grid, tile, burst, edge, flow, kept)
+    steady_cycles = mean_cycles(chip, grid, tile, steady, edge, flow, kept)
+    if steady_count > 0.0:
+        last_cycles, finish, hbm = steady_cycles, steady.finish, steady.hbm
+    elif burst_count > 0.0:
+        last_cycles, finish, hbm = burst_cycles, burst.finish, burst.hbm
+    else:
+        last_cycles, finish, hbm = first_cycles, first.finish, first.hbm
     # The last item's first slab came while the item before it ran.
-    memory = hbm * (1 - tile.step_share) + flow
-    finish = _flooded(chip, finish, memory, traffic.kept_ratio)
-    return _FullRounds(
+    finish = flooded(chip, finish, hbm * (1.0 - tile.step_share) + flow, kept)
+    return FullRounds(
         tile=tile,
-        counts=counts,
-        rounds=rounds,
-        cycles=tuple(cycles * case.k_pieces for cycles in item_cycles),
-        saved=np.maximum(last_cycles - finish, 0),
+        first_count=first_count,
+        burst_count=burst_count,
+        steady_count=steady_count,
+        first=first,
+        burst=burst,
+        steady=steady,
+        first_cycles=first_cycles * case.k_slices,
+        burst_cycles=burst_cycles * case.k_slices,
+        steady_cycles=steady_cycles * case.k_slices,
+        saved=max(last_cycles - finish, 0.0),
         write_back=write_back,
     )
 
 
-def _of_last_kind(counts: tuple[Column, ...], values: tuple[Column, ...]) -> Column:
-    """Of one value for each kind of round that of the kind which comes last."""
-    first, burst, steady = values
-    last: Column = np.where(counts[2] > 0, steady, np.where(counts[1] > 0, burst, first))
-    return last
-
-
-def _flooded(chip: ChipRates, cycles: Column, memory: Column, kept_ratio: Column) -> Column:
+@inline
+def flooded(chip: ChipRates, cycles: float, memory: float, kept_ratio: float) -> float:
     """Mean of the time before and after L2 is full; then it overlaps that of the memory."""
     full = overlap_cycles(chip, cycles, memory)
-    mean: Column = full + kept_ratio * (cycles - full)
-    return mean
+    return full + kept_ratio * (cycles - full)
 
 
-def _loaded_share(case: WalkCase, grid: Grid) -> Column | float:
+@inline
+def loaded_share(case: WalkCase, grid: Grid) -> float:
     """Share of A that an item loads on average; below 1 for panels only.
 
     A core keeps its block row from one item to the next inside a window when the window divides
     the cores evenly (specification: plan.md, "How the proposed templates run").
     """
-    if case.resident_slabs is None:
+    if case.resident_slabs == 0.0:
         return 1.0
-    cores = case.walk.cores
-    slabs = np.ceil(case.terms.k / np.minimum(case.plan.k_l1, case.terms.k))
-    in_step = cores % grid.window == 0
-    kept_items = np.maximum(1 - cores / (grid.window * grid.n_tiles), 0) * in_step
-    share: Column = 1 - kept_items * np.minimum(case.resident_slabs / slabs, 1)
-    return share
+    return 1.0 - kept_items(case, grid) * min(case.resident_slabs / slab_count(case), 1.0)
 
 
-def _edge_share(walk: WalkPlan, grid: Grid) -> Column | None:
-    """Share of its items that every core spends on the narrow last column; None when none does.
+@inline
+def kept_items(case: WalkCase, grid: Grid) -> float:
+    """Share of the items that follow one of the same block row on their core."""
+    columns = case.walk.cores / grid.window
+    if columns != floor(columns):
+        return 0.0
+    return max(1.0 - columns / grid.n_tiles, 0.0)
+
+
+@inline
+def slab_count(case: WalkCase) -> float:
+    """L1 slabs of a tile."""
+    return ceil(case.terms.k / min(case.plan.k_l1, case.terms.k))
+
+
+@inline
+def with_slots(case: WalkCase, grid: Grid) -> TilePlan:
+    """The plan with the slots that a panel leaves: one where its only slab is replaced."""
+    plan = case.plan
+    slots = L1_SLOTS
+    if case.resident_slabs > 0.0 and slab_count(case) == 1.0:
+        slots = 1.0 / (1.0 - 0.5 * kept_items(case, grid))
+    return TilePlan(
+        base_m=plan.base_m,
+        base_n=plan.base_n,
+        base_k=plan.base_k,
+        k_l1=plan.k_l1,
+        base_m_bit=plan.base_m_bit,
+        base_n_bit=plan.base_n_bit,
+        k_l1_bit=plan.k_l1_bit,
+        single_l0c=plan.single_l0c,
+        slots=slots,
+    )
+
+
+@inline
+def edge_share(walk: WalkPlan, grid: Grid) -> float:
+    """Share of its items that every core spends on the narrow last column.
 
     The walk deals columns out in a cycle. A core meets them all alike, the narrow one too, when
     the columns that a round advances have no factor in common with the number of columns.
     """
-    turns = np.floor(grid.rounds / grid.n_tiles)
-    if not np.any(turns > 0):
-        return None
-    advance = np.maximum(walk.cores / grid.window, 1).astype(np.int64)
-    is_even = np.gcd(advance, grid.n_tiles.astype(np.int64)) == 1
-    share: Column = is_even * turns / np.maximum(grid.rounds, 1)
-    return share
+    turns = floor(grid.rounds / grid.n_tiles)
+    if turns == 0.0:
+        return 0.0
+    advance = max(floor(walk.cores / grid.window), 1.0)
+    if common_divisor(grid.n_tiles, advance) > 1.0:
+        return 0.0
+    return turns / grid.rounds
 
 
-def _mean_cycles(
+@inline
+def mean_cycles(
     chip: ChipRates,
     grid: Grid,
     tile: Tile,
     one: Round,
-    edge: Column | None,
-    write_back: Column,
-    kept_ratio: Column,
-) -> Column:
+    edge: float,
+    write_back: float,
+    kept_ratio: float,
+) -> float:
     """An item's time, averaged over edge tiles and the phases before and after L2 is full."""
-    mean = _flooded(chip, one.cycles, one.hbm + write_back, kept_ratio)
-    if edge is None:
+    mean = flooded(chip, one.cycles, one.hbm + write_back, kept_ratio)
+    if edge == 0.0:
         return mean
     width = grid.edge_n / grid.n
-    narrow = np.maximum(
-        np.maximum(
-            tile.chain * (fractal_up(grid.edge_n) / fractal_up(grid.n)),
-            one.a_load + one.b_load * width,
-        ),
-        mean * width,
-    )
-    averaged: Column = mean - edge * np.maximum(mean - narrow, 0)
-    return averaged
+    chain = tile.chain * (fractal_up(grid.edge_n) / fractal_up(grid.n))
+    load = one.a_load + one.b_load * width
+    in_flight = one.waiting + (load + chain) / tile.slots
+    narrow = max(max(chain, load), max(in_flight, mean * width))
+    return mean - edge * max(mean - narrow, 0.0)
 
 
-def _estimate_last_round(case: WalkCase, grid: Grid, traffic: Traffic) -> _LastRound:
+@inline
+def estimate_last_round(case: WalkCase, grid: Grid, traffic: Traffic) -> LastRound:
     """The partial round: split tiles, or stream-K's pieces of K."""
     cores, k = case.walk.cores, case.terms.k
     m, n = last_tile(case.walk, grid)
-    if case.stream_k is None:
-        m_cut, n_cut = np.minimum(case.walk.m_pieces, m), np.minimum(case.walk.n_pieces, n)
-        items = grid.rest * m_cut * n_cut
-        m, n, length = np.ceil(m / m_cut), np.ceil(n / n_cut), k / case.k_pieces
-        way_out = case.way_out
+    if case.stream_k.is_used:
+        items = grid.rest * ceil(k / case.stream_k.piece_k)
+        length = min(case.stream_k.piece_k, k)
     else:
-        items = grid.rest * np.ceil(k / case.stream_k.piece_k)
-        length, way_out = np.minimum(case.stream_k.piece_k, k), TO_WORKSPACE
+        m_cut, n_cut = min(case.walk.m_pieces, m), min(case.walk.n_pieces, n)
+        items = grid.rest * m_cut * n_cut
+        m, n, length = ceil(m / m_cut), ceil(n / n_cut), k / case.k_slices
+    way_out = WayOut(
+        element_bytes=WORKSPACE_BYTES if case.stream_k.is_used else case.way_out.element_bytes,
+        in_one_run=case.stream_k.is_used,
+        through_ub=case.way_out.through_ub,
+        is_double=case.way_out.is_double,
+        end_cycles=case.way_out.end_cycles,
+    )
     # More pieces than cores break a rule of the vendor's, but such a plan gets a time too.
-    per_core = np.ceil(np.maximum(items / cores, 1)) * case.k_pieces
+    per_core = ceil(max(items * grid.per_core, 1.0)) * case.k_slices
     size = TileSize(
         m=m,
         n=n,
         length=length,
-        active=np.minimum(items, cores),
-        bias_loaded=1 / case.k_pieces,
+        active=max(min(items, cores), 1.0),
+        a_loaded=1.0,
+        bias_loaded=1.0 / case.k_slices,
     )
     tile = build_tile(case.terms, case.chip, case.plan, size, way_out)
-    a_bytes, b_bytes = _last_round_touches(grid, traffic, cores)
-    one = round_cycles(case.chip, tile, a_bytes / per_core, b_bytes / per_core, is_cold=True)
+    a_bytes, b_bytes = last_round_touches(grid, traffic, cores)
+    one = round_cycles(case.chip, tile, a_bytes / per_core, b_bytes / per_core, 1.0)
     # What L2 held before the round stays there at its end if all of it fits.
     round_bytes = grid.rest * m * n * case.terms.output_bytes
-    write_back = np.minimum(round_bytes, traffic.overflow_bytes) * (1 / case.chip.hbm_write_total)
-    cycles = np.maximum(one.cycles * per_core, one.hbm * per_core + write_back)
+    write_back = min(round_bytes, traffic.overflow_bytes) * case.chip.hbm_write_per_byte
+    cycles = max(one.cycles * per_core, one.hbm * per_core + write_back)
     # The round's first slab came while the full rounds ran, or is exposed before it.
     memory = one.hbm * (per_core - tile.step_share) + write_back
-    finish = np.maximum(one.cycles * (per_core - 1) + one.finish, memory)
-    return _LastRound(
-        exists=np.minimum(grid.rest, 1),
+    finish = max(one.cycles * (per_core - 1.0) + one.finish, memory)
+    return LastRound(
+        exists=min(grid.rest, 1.0),
         tile=tile,
-        round=one,
+        one=one,
         cycles=cycles,
-        saved=np.maximum(cycles - finish, 0),
+        saved=max(cycles - finish, 0.0),
     )
 
 
-def _last_round_touches(grid: Grid, traffic: Traffic, cores: Column) -> tuple[Column, Column]:
+@inline
+def last_round_touches(grid: Grid, traffic: Traffic, cores: float) -> tuple[float, float]:
     """HBM bytes of A and B in the last round: of its kind, by its share of a whole round."""
     # All first touches are left to it if it is the only round.
-    first_share = np.clip(traffic.first_rounds - grid.full_rounds, 0, 1)
-    is_first = first_share > 0
-    part = grid.rest / cores
-    is_every_row_new = grid.window * grid.n_tiles <= cores
-    later_a = is_every_row_new * traffic.burst_a * part
-    a_bytes = np.where(is_first, traffic.first_a * first_share, later_a)
-    b_bytes = np.where(is_first, traffic.first_b * first_share, traffic.again_b * part)
-    return a_bytes, b_bytes
+    first_share = min(max(traffic.first_rounds - grid.full_rounds, 0.0), 1.0)
+    if first_share > 0.0:
+        return traffic.first_a * first_share, traffic.first_b * first_share
+    part = grid.rest * grid.per_core
+    a_bytes = 0.0
+    if grid.window * grid.n_tiles <= cores:
+        a_bytes = traffic.burst_a * part
+    return a_bytes, traffic.again_b * part
 
 
-def _build_timeline(case: WalkCase, grid: Grid, full: _FullRounds, last: _LastRound) -> _Timeline:
+@inline
+def build_timeline(case: WalkCase, grid: Grid, full: FullRounds, last: LastRound) -> Timeline:
     """Time from the first mmad of the busiest core to its last one, and when others end."""
-    full_total = np.zeros_like(grid.rest)
-    for count, cycles in zip(full.counts, full.cycles, strict=True):
-        full_total = full_total + count * cycles
-    has_full = grid.full_rounds > 0
-    after, ends_full = np.zeros_like(full_total), last.exists == 0
-    if case.stream_k is not None:
-        tiles_after = np.minimum(case.stream_k.after_piece, grid.full_rounds)
-        ends_full = ends_full | (tiles_after > 0)
-        after = tiles_after * full.cycles[-1] - (tiles_after > 0) * full.saved
-    to_later, to_last = _slab_changes(full, last)
-    full_total = full_total - to_later
-    saved = np.where(ends_full, full.saved, last.saved + has_full * to_last)
-    return _Timeline(
+    to_later, to_last = slab_changes(full, last)
+    full_total = (
+        full.first_count * full.first_cycles
+        + full.burst_count * full.burst_cycles
+        + full.steady_count * full.steady_cycles
+        - to_later
+    )
+    has_full = grid.full_rounds > 0.0
+    after, ends_full = 0.0, last.exists == 0.0
+    if case.stream_k.is_used:
+        tiles_after = min(case.stream_k.after_piece, grid.full_rounds)
+        if tiles_after > 0.0:
+            ends_full = True
+            after = tiles_after * full.steady_cycles - full.saved
+    saved = last.saved
+    if ends_full:
+        saved = full.saved
+    elif has_full:
+        saved = last.saved + to_last
+    return Timeline(
         rounds=full_total + last.exists * last.cycles - saved,
-        full=np.where(has_full, full_total - full.saved, -np.inf),
+        full=full_total - full.saved if has_full else -np.inf,
         after=after,
         ends_full=ends_full,
     )
 
 
-def _slab_changes(full: _FullRounds, last: _LastRound) -> tuple[Column, Column]:
+@inline
+def slab_changes(full: FullRounds, last: LastRound) -> tuple[float, float]:
     """What the hand-overs from first to later rounds and to the last round take less than others.
 
     Where the loads decide, an item ends with the next one's first slab, which comes faster when it
     is smaller or no longer a first touch.
     """
-    first, burst, steady = full.rounds
-    has_burst = full.counts[1] > 0
-    is_followed = (full.counts[0] > 0) & (has_burst | (full.counts[2] > 0))
-    to_later = is_followed * _slab_change(first, np.where(has_burst, burst.slab, steady.slab))
-    changes = tuple(_slab_change(one, last.round.slab) for one in full.rounds)
-    return to_later, last.exists * _of_last_kind(full.counts, changes)
+    to_later = 0.0
+    if full.first_count > 0.0:
+        if full.burst_count > 0.0:
+            to_later = slab_change(full.first, full.burst.slab)
+        elif full.steady_count > 0.0:
+            to_later = slab_change(full.first, full.steady.slab)
+    if last.exists == 0.0:
+        return to_later, 0.0
+    if full.steady_count > 0.0:
+        return to_later, slab_change(full.steady, last.one.slab)
+    if full.burst_count > 0.0:
+        return to_later, slab_change(full.burst, last.one.slab)
+    return to_later, slab_change(full.first, last.one.slab)
 
 
-def _slab_change(one: Round, next_slab: Column) -> Column:
+@inline
+def slab_change(one: Round, next_slab: float) -> float:
     """What an item takes less if the next one's first slab takes that long instead of its own."""
-    by_loads = np.maximum(one.cycles - one.unloaded, 0)
-    change: Column = np.minimum(by_loads, np.maximum(one.slab - next_slab, 0))
-    return change
+    return min(max(one.cycles - one.unloaded, 0.0), max(one.slab - next_slab, 0.0))
 
 
-def _first_slab(grid: Grid, full: _FullRounds, last: _LastRound) -> Column:
-    """Load of the busiest core's first slab, which no mmad covers."""
-    slab: Column = np.where(grid.full_rounds > 0, full.rounds[0].slab, last.round.slab)
-    return slab
-
-
-def _estimate_epilogue(
-    case: WalkCase, grid: Grid, full: _FullRounds, last: _LastRound, line: _Timeline
-) -> Column:
+@inline
+def estimate_epilogue(
+    case: WalkCase, grid: Grid, full: FullRounds, last: LastRound, line: Timeline
+) -> float:
     """What is left of the last store; for stream-K barrier and reduction where they outlast it."""
-    own = np.where(line.ends_full, full.tile.tail, last.tile.tail)
+    own = full.tile.tail if line.ends_full else last.tile.tail
     # A core without an item in the last round may still be busy with a larger store.
-    others = line.full + full.tile.tail - line.rounds
-    epilogue: Column = np.maximum(own, others)
-    if case.stream_k is None:
+    epilogue = max(own, line.full + full.tile.tail - line.rounds)
+    if not case.stream_k.is_used or last.exists == 0.0:
         return epilogue
-    reduction = reduction_cycles(
-        case.terms, case.chip, case.plan, case.stream_k, last_tile(case.walk, grid)
-    )
-    reduced = last.tile.tail + case.chip.barrier_cycles + reduction
-    outlast: Column = np.maximum(epilogue, last.exists * (reduced - line.after))
-    return outlast
+    m, n = last_tile(case.walk, grid)
+    reduction = reduction_cycles(case.terms, case.chip, case.stream_k, m, n)
+    return max(epilogue, last.tile.tail + case.chip.barrier_cycles + reduction - line.after)

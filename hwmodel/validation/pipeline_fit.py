@@ -1,17 +1,15 @@
-"""What is fitted of the pipeline model: its seven ratios, by plain least squares."""
+"""What is fitted of the pipeline model: its six ratios, by plain least squares."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hwmodel.cost.constants import CONSTANT_NAMES, PIPELINE_MODEL, PipelineConstants
-from hwmodel.cost.pipeline import estimate_group
-from hwmodel.cost.terms import ProblemTerms, chip_rates, problem_terms
-from hwmodel.plan import L0cOutput, Template
+from hwmodel.cost.pipeline import build_columns, build_model
+from hwmodel.cost.plan_costs import estimate_batch
 from hwmodel.plan_batch import PlanBatch
-from hwmodel.problem import GemmProblem
 from hwmodel.spec import HardwareSpec
 from hwmodel.validation.fit import ModelFit, Parameter
 from hwmodel.validation.measured import MeasuredRow
@@ -31,55 +29,25 @@ OVERLAP_LOSS_BOUNDS = (0.0, 0.3)
 STEP_RATIO = 1e-3
 """Relative step of the derivatives: the model has kinks, so not an infinitesimal one."""
 
-ProblemKind = tuple[Template, L0cOutput, GemmProblem]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _RowGroup:
-    """Rows that one closed form evaluates at once."""
-
-    template: Template
-    output: L0cOutput
-    problem: GemmProblem
-    positions: NDArray[np.intp]
-    terms: ProblemTerms
-    plans: PlanBatch
-
 
 class PipelinePredictor:
     """Predicts all rows for any constants; what does not depend on the constants is kept."""
 
     def __init__(self, spec: HardwareSpec, rows: Sequence[MeasuredRow]) -> None:
-        """Group the rows by kernel and by everything of the problem but its lengths."""
+        """Keep the rows' problems and plans."""
         self._spec = spec
-        self._size = len(rows)
-        kinds: dict[ProblemKind, list[int]] = {}
-        for position, row in enumerate(rows):
-            kind = (row.plan.template, row.plan.l0c_output, replace(row.problem, m=1, k=1, n=1))
-            kinds.setdefault(kind, []).append(position)
-        self._groups = tuple(
-            _RowGroup(
-                template=template,
-                output=output,
-                problem=problem,
-                positions=np.array(positions),
-                terms=problem_terms([rows[position].problem for position in positions]),
-                plans=PlanBatch.from_plans([rows[position].plan for position in positions]),
-            )
-            for (template, output, problem), positions in kinds.items()
+        self._cases = tuple(
+            (row.problem, build_columns(PlanBatch.from_plans((row.plan,)))) for row in rows
         )
 
     def __call__(self, values: Mapping[str, float]) -> NDArray[np.float64]:
         """Predicted times in the order of the rows, microseconds."""
         constants = PipelineConstants(**values)
-        times = np.empty(self._size)
-        for group in self._groups:
-            chip = chip_rates(group.problem, self._spec, constants)
-            costs = estimate_group(
-                group.terms, chip, group.problem, group.template, group.output, group.plans
-            )
-            times[group.positions] = costs.total * (1 / chip.clock_mhz)
-        return times
+        cycles = np.empty(len(self._cases))
+        for row, (problem, columns) in enumerate(self._cases):
+            model = build_model(problem, self._spec, constants)
+            estimate_batch(model, columns, cycles[row : row + 1])
+        return cycles / self._spec.cores.clock_mhz
 
 
 def list_pipeline_parameters(spec: HardwareSpec) -> tuple[Parameter, ...]:
@@ -87,9 +55,8 @@ def list_pipeline_parameters(spec: HardwareSpec) -> tuple[Parameter, ...]:
     bounds = dict.fromkeys(CONSTANT_NAMES, RATIO_BOUNDS)
     bounds["line_waste_ratio"] = LINE_WASTE_BOUNDS
     bounds["overlap_loss_ratio"] = OVERLAP_LOSS_BOUNDS
-    # The cube cannot do more than its peak.
-    peak = 1 / spec.compute.cube_efficiency_ratio
-    bounds["cube_efficiency_ratio"] = (RATIO_BOUNDS[0], peak + STEP_RATIO)
+    # The cube cannot do more than its peak, at which the emulator runs it.
+    bounds["cube_efficiency_ratio"] = (RATIO_BOUNDS[0], 1 + STEP_RATIO)
     defaults = asdict(PipelineConstants())
     return tuple(
         Parameter(name=name, start=defaults[name], low=low, high=high)

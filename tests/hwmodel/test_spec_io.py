@@ -477,7 +477,7 @@ class TestDigest:
                 figure.update(value=1, source="s", provenance="assumed", range=[1, 2])
         spec = parse_document(document, "chip.toml")
         assert spec_digest(spec) == (
-            "fd08d33b7741f933d564e444aa949997ea6d738b4dfd00a465ffc678e5a9b50e"
+            "a49221cb863ba5e4133e48f6ac373e4c6dc1327e289f10b32b839b0b8165a7bc"
         )
 
     def test_same_whether_a_figure_is_whole_or_not(self) -> None:

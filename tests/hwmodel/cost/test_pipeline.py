@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hwmodel.cost.breakdown import Bound
-from hwmodel.cost.pipeline import CHUNK_PLANS, PipelineEvaluator
+from hwmodel.cost.pipeline import PipelineEvaluator
 from hwmodel.cost.roofline import compute_roofline_us
 from hwmodel.dtypes import DType
 from hwmodel.plan import CUBE_TEMPLATES, KernelPlan, L0cOutput, StreamKOrder, Template
@@ -118,7 +118,7 @@ def test_every_chip_gets_a_time(name: str) -> None:
     assert predict_us(problem, plan, spec) > 0.97 * compute_roofline_us(problem, spec)
 
 
-def test_a_batch_longer_than_a_chunk_and_of_mixed_templates() -> None:
+def test_a_long_batch_of_mixed_templates() -> None:
     problem = GemmProblem(m=300, k=700, n=500)
     plans = [
         aswt(problem, base_m=16 * (1 + number % 16), template=template, single_core_k=350)
@@ -126,7 +126,7 @@ def test_a_batch_longer_than_a_chunk_and_of_mixed_templates() -> None:
         for template in (Template.ASWT, Template.STREAM_K)
     ]
     few = PlanBatch.from_plans(plans)
-    many = few.select(np.arange(2 * CHUNK_PLANS + 5) % len(plans))
+    many = few.select(np.arange(10_001) % len(plans))
     times = PIPELINE.estimate_us(problem, SPEC, many)
     expected = PIPELINE.estimate_us(problem, SPEC, few)
     assert np.array_equal(times, np.resize(expected, len(many)))
@@ -337,10 +337,10 @@ class TestVectorKernels:
     def test_clearing_takes_as_long_as_the_writes(self) -> None:
         problem = GemmProblem(m=65536, k=0, n=16384)
         plan = aswt(problem, template=Template.K_EQUAL_ZERO, used_core_num=64)
-        cost = PIPELINE.evaluate(problem, SPEC, plan)
+        cost = PIPELINE.evaluate(problem, replace(SPEC, calibrations={}), plan)
         beyond = problem.c_total_bytes - SPEC.buffers.l2_bytes
         write_us = SPEC.cycles_to_us(beyond / SPEC.rates.hbm_write_total_bytes_per_cycle)
-        assert cost.rounds_us == pytest.approx(write_us)
+        assert cost.rounds_us == pytest.approx(write_us, rel=1e-3)
 
 
 def test_narrow_last_columns_save_time_when_all_cores_meet_them() -> None:
