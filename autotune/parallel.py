@@ -17,14 +17,16 @@ from autotune.journal import ShapeJournal
 from hwmodel.errors import AutotuneError, NoLegalPlanError, RejectedError
 from hwmodel.problem import GemmProblem
 from hwmodel.spec import HardwareSpec
+from studies.hypotheses.answers import ShapeAnswer
 from studies.journal import JsonRecord
 from studies.outcome import ShapeOutcome
 from studies.search import SearchOptions, search_shape
+from studies.space import SPACE_NAME
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchTask:
-    """One problem to search, with all that a worker needs."""
+    """One problem to search or to put through hypotheses, with all that a worker needs."""
 
     problem: GemmProblem
     spec: HardwareSpec
@@ -50,6 +52,7 @@ class Answer:
         problem: the GEMM.
         kind: what became of it.
         outcome: the search's outcome, None unless it is `found`.
+        hypotheses: what the hypotheses say, None unless they were asked for and it is `found`.
         message: one line on why there is no outcome; empty when there is.
         details: traceback of an unexpected failure, for the log.
     """
@@ -57,6 +60,7 @@ class Answer:
     problem: GemmProblem
     kind: AnswerKind
     outcome: ShapeOutcome | None = None
+    hypotheses: ShapeAnswer | None = None
     message: str = ""
     details: str = ""
 
@@ -66,7 +70,7 @@ def answer_task(task: SearchTask) -> Answer:
     problem = task.problem
     try:
         with ShapeJournal(task.journal_path, task.journal_header) as journal:
-            outcome = search_shape(problem, task.spec, task.options, journal)
+            return _find_answer(task, journal)
     except RejectedError as error:
         message = f"{error.code} ({error.where}): {error}"
         return Answer(problem=problem, kind=AnswerKind.REJECTED, message=message)
@@ -81,7 +85,22 @@ def answer_task(task: SearchTask) -> Answer:
             message=f"{type(error).__name__}: {error}",
             details=traceback.format_exc(),
         )
-    return Answer(problem=problem, kind=AnswerKind.FOUND, outcome=outcome)
+
+
+def _find_answer(task: SearchTask, journal: ShapeJournal) -> Answer:
+    """Search a space, or put the problem through the hypotheses.
+
+    Raises:
+        AutotuneError: there is no answer; the kind of error says why.
+    """
+    problem, spec, options = task.problem, task.spec, task.options
+    if options.study == SPACE_NAME:
+        outcome = search_shape(problem, spec, options, journal)
+        return Answer(problem=problem, kind=AnswerKind.FOUND, outcome=outcome)
+    from studies.hypotheses.shape_study import study_shape  # needs SciPy and the compiler
+
+    hypotheses = study_shape(problem, spec, options, journal)
+    return Answer(problem=problem, kind=AnswerKind.FOUND, hypotheses=hypotheses)
 
 
 def answer_tasks(tasks: Sequence[SearchTask], jobs: int) -> Generator[Answer]:

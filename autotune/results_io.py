@@ -84,7 +84,7 @@ def format_results_csv(rows: Sequence[ResultRow]) -> str:
     writer = csv.writer(stream, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC)
     records = [_csv_record(row) for row in rows]
     writer.writerow(CSV_COLUMNS)
-    writer.writerows([_safe_cell(record[column]) for column in CSV_COLUMNS] for record in records)
+    writer.writerows([escape_formula(one[column]) for column in CSV_COLUMNS] for one in records)
     return stream.getvalue()
 
 
@@ -183,7 +183,7 @@ def _plan_cell(plan: KernelPlan, column: str) -> Cell:
     return int(value) if isinstance(value, bool) else value
 
 
-def _safe_cell(cell: Cell) -> Cell:
+def escape_formula(cell: Cell) -> Cell:
     """The cell, with an apostrophe in front of a text that a spreadsheet would run."""
     if isinstance(cell, str) and cell.startswith(_FORMULA_STARTS):
         return f"'{cell}"

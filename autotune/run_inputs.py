@@ -4,7 +4,7 @@ How many processes work, how the answer is printed and where it is written do no
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import metadata
 
 from autotune.plain_data import compute_digest, to_plain
@@ -65,11 +65,13 @@ class RunInputs:
     """The question: shapes, hardware, options and the version of the model.
 
     Attributes:
-        rows: rows of the shapes file.
+        rows: rows of the shapes file, and of the domain lists that hypotheses add.
         spec: the chip.
         options: what decides the search.
         as_950: the chip is another one, treated as a 950 on request; it marks the report.
-        model_version: version of the evaluator's code.
+        model_version: version of the code of the evaluators that take part.
+        studies: what is asked about each row where that differs from `options`, in the order of
+            the rows; empty where it does not.
     """
 
     rows: tuple[ShapeRow, ...]
@@ -77,6 +79,13 @@ class RunInputs:
     options: SearchOptions
     as_950: bool
     model_version: str
+    studies: tuple[str, ...] = ()
+
+    def options_of(self, row: ShapeRow) -> SearchOptions:
+        """The options for one of the rows."""
+        if not self.studies:
+            return self.options
+        return replace(self.options, study=self.studies[row.index])
 
     def digests(self) -> Digests:
         """Digests of the parts and of the whole; equal for equal questions on any machine."""

@@ -5,9 +5,9 @@ import os
 import platform
 import shlex
 import traceback
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
-from typing import TextIO
+from typing import TextIO, TypeVar
 
 from autotune.atomic_write import write_error
 from autotune.comparison import make_result_rows
@@ -31,22 +31,44 @@ from hwmodel.problem import GemmProblem
 
 _LOGGER = logging.getLogger(__name__)
 
+Results = TypeVar("Results")
+
 
 def execute_study(
     run: RunDirectory, inputs: RunInputs, *, jobs: int, stream: TextIO
 ) -> tuple[ResultRow, ...]:
-    """Search, or go on searching, and leave a finished run.
+    """Search, or go on searching, and leave a finished run; `execute_run` has the details.
+
+    Returns:
+        one row per line of the shapes file.
+    """
+
+    def finish(answers: Mapping[GemmProblem, Answer]) -> tuple[ResultRow, ...]:
+        return _write_answers(run, inputs, answers)
+
+    return execute_run(run, inputs, finish=finish, render=render_report, jobs=jobs, stream=stream)
+
+
+def execute_run(
+    run: RunDirectory,
+    inputs: RunInputs,
+    *,
+    finish: Callable[[Mapping[GemmProblem, Answer]], Results],
+    render: Callable[[RunDirectory], None],
+    jobs: int,
+    stream: TextIO,
+) -> Results:
+    """Answer, or go on answering, every distinct problem, and leave a finished run.
 
     Finished evaluations come from the journals.
 
     Args:
         run: a new or interrupted run of this question.
         inputs: the question.
+        finish: writes the results of all answers into the run and returns them.
+        render: writes the report of a run.
         jobs: processes.
         stream: where progress is shown.
-
-    Returns:
-        one row per line of the shapes file.
 
     Raises:
         InterruptedRunError: Ctrl-C or SIGTERM; the run can be resumed.
@@ -62,9 +84,9 @@ def execute_study(
                 for answer in found:
                     check_stop()
                     answers[answer.problem] = answer
-            rows = _write_answers(run, inputs, answers)
+            results = finish(answers)
             run.set_status(RunStatus.FINISHED)
-            render_report(run)
+            render(run)
             check_stop()
             _LOGGER.info("finished")
         except KeyboardInterrupt:
@@ -78,7 +100,7 @@ def execute_study(
             raise AutotuneError(
                 f"failed: {type(error).__name__}: {error}; details in {run.path / LOG_NAME}"
             ) from error
-        return rows
+        return results
 
 
 def reuse_study(run: RunDirectory) -> tuple[ResultRow, ...]:
@@ -116,7 +138,7 @@ def _answers(run: RunDirectory, inputs: RunInputs, jobs: int, stream: TextIO) ->
         SearchTask(
             problem=row.problem,
             spec=inputs.spec,
-            options=inputs.options,
+            options=inputs.options_of(row),
             journal_path=run.journal_path(row),
             journal_header=inputs.journal_header(row.problem, digests),
         )

@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 NAME = "study"
 HELP = "compare the operator's tiling with the best one for every shape of a file"
 
-STUDIES = ("tiles",)
+SEARCH = "tiles"
+"""The study that searches the space; the others put shapes through hypotheses."""
+STUDIES = (SEARCH, "h1", "h2", "h3", "h4", "h5", "h6", "joint", "all")
 STRATEGIES = ("exhaustive", "random", "tpe")
 EVALUATORS = ("pipeline", "formula", "emulator")
 EFFORTS = ("quick", "standard", "full")
@@ -35,7 +37,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     question = parser.add_argument_group("the question")
     question.add_argument("--shapes", metavar="FILE", help="CSV of shapes, or a bundled list")
     add_hardware_arguments(question)
-    question.add_argument("--study", choices=STUDIES, help="what is searched (default: tiles)")
+    question.add_argument(
+        "--study",
+        choices=STUDIES,
+        help="search the space of tiles (default), or test a hypothesis, all together, or all",
+    )
+    question.add_argument(
+        "--list", action="store_true", help="show what the hypotheses claim, and stop"
+    )
     question.add_argument(
         "--strategy", choices=STRATEGIES, help="how it is searched (default: exhaustive)"
     )
@@ -78,30 +87,87 @@ def run(args: argparse.Namespace) -> int:
         InterruptedRunError: Ctrl-C or SIGTERM.
         AutotuneError: the run failed.
     """
-    import joblib
-
-    from autotune.runs import REPORT_NAME
-    from autotune.study_run import execute_study, reuse_study
-    from autotune.study_table import format_summary
-    from hwmodel.cost.evaluators import prepare_evaluator
-
+    if args.list:
+        return _show_claims()
     _check_options(args)
     options = _resolve_options(args)
     shapes_file = _find_shapes(args, options)
     inputs = _load_inputs(args, options, shapes_file)
     directory = _select_run(args, inputs, options, shapes_file)
+    if options.study == SEARCH:
+        return _run_search(args, directory, inputs)
+    return _run_hypotheses(args, directory, inputs)
+
+
+def _run_search(args: argparse.Namespace, directory: "RunDirectory", inputs: "RunInputs") -> int:
+    """Search the space for every shape."""
+    from autotune.runs import REPORT_NAME
+    from autotune.study_run import execute_study, reuse_study
+    from autotune.study_table import format_summary
+    from hwmodel.cost.evaluators import prepare_evaluator
+
     if directory.has_answers():
         rows = reuse_study(directory)
     else:
-        jobs = joblib.cpu_count() if args.jobs is None else args.jobs
-        prepare_evaluator(options.evaluator, inputs.spec, _say)
+        jobs = _count_jobs(args)
+        prepare_evaluator(inputs.options.evaluator, inputs.spec, _say)
         rows = execute_study(directory, inputs, jobs=jobs, stream=sys.stderr)
     try:
         _show(rows, args.format)
     finally:  # the answer is in the run directory even where stdout takes nothing
-        _say(format_summary(rows, options.evaluator, inputs.spec))
+        _say(format_summary(rows, inputs.options.evaluator, inputs.spec))
         _say(f"run directory {directory.path}; report {directory.path / REPORT_NAME}")
     return EXIT_DONE if any(row.compared for row in rows) else EXIT_NO_LEGAL_PLAN
+
+
+def _run_hypotheses(
+    args: argparse.Namespace, directory: "RunDirectory", inputs: "RunInputs"
+) -> int:
+    """Put every shape through the hypotheses."""
+    from autotune.hypothesis_results_io import format_hypotheses_csv, format_hypotheses_json
+    from autotune.hypothesis_run import execute_hypotheses, reuse_hypotheses
+    from autotune.hypothesis_table import describe_budget, describe_results, format_verdicts
+    from autotune.run_inputs import distinct_problems
+    from hwmodel.cost.evaluators import prepare_evaluator
+    from studies.hypotheses.effort import DEPTHS
+    from studies.hypotheses.models import JUDGE
+
+    if directory.has_answers():
+        results = reuse_hypotheses(directory)
+    else:
+        jobs = _count_jobs(args)
+        depth = DEPTHS[inputs.options.effort]
+        _say(describe_budget(len(distinct_problems(inputs.rows)), depth, jobs))
+        prepare_evaluator(JUDGE, inputs.spec, _say)
+        results = execute_hypotheses(directory, inputs, jobs=jobs, stream=sys.stderr)
+    formats = {
+        "table": format_verdicts,
+        "json": format_hypotheses_json,
+        "csv": format_hypotheses_csv,
+    }
+    try:
+        _write_out(formats[args.format](results))
+    finally:
+        for line in describe_results(results):
+            _say(line)
+        _say(f"run directory {directory.path}")
+    return EXIT_DONE if results.answers else EXIT_NO_LEGAL_PLAN
+
+
+def _show_claims() -> int:
+    """What the hypotheses claim."""
+    from autotune.hypothesis_table import format_claims
+
+    _write_out(format_claims())
+    return EXIT_DONE
+
+
+def _count_jobs(args: argparse.Namespace) -> int:
+    """Processes to work with."""
+    import joblib
+
+    jobs: int = joblib.cpu_count() if args.jobs is None else args.jobs
+    return jobs
 
 
 def _check_options(args: argparse.Namespace) -> None:
@@ -153,7 +219,22 @@ def _resolve_options(args: argparse.Namespace) -> "ResolvedOptions":
             "--trials: the exhaustive strategy covers the whole space; leave it out, or name a "
             "sampling strategy with --strategy"
         )
+    _check_fixed(args, options.study)
     return options
+
+
+def _check_fixed(args: argparse.Namespace, study: str) -> None:
+    """Refuse options that a hypothesis fixes.
+
+    Raises:
+        InputError: one is given.
+    """
+    for option in ("strategy", "evaluator", "trials", "seed"):
+        if study != SEARCH and getattr(args, option) is not None:
+            raise InputError(
+                f"--{option}: a hypothesis fixes who chooses, who judges and what is tried; leave "
+                f"it out with --study {study}"
+            )
 
 
 def _find_shapes(args: argparse.Namespace, options: "ResolvedOptions") -> Path:
@@ -181,6 +262,7 @@ def _load_inputs(
     Raises:
         InputError: shapes, hardware or the way to search cannot be used.
     """
+    from autotune.hypothesis_run import make_hypothesis_inputs
     from autotune.run_inputs import RunInputs
     from autotune.runs import HARDWARE_NAME
     from hwmodel.cost.evaluators import select_evaluator
@@ -193,11 +275,15 @@ def _load_inputs(
         hardware = os.fspath(args.resume / HARDWARE_NAME)
     search = {name: getattr(options, name) for name in _QUESTION_OPTIONS}
     search_options = SearchOptions(**{**search, "effort": Effort(options.effort)})
-    check_options(search_options)
+    if options.study == SEARCH:
+        check_options(search_options)
     spec = load_hardware(hardware, base=args.hw_base)
     require_dav_3510(spec, as_950=options.as_950)
+    rows = load_shapes(shapes_file)
+    if options.study != SEARCH:
+        return make_hypothesis_inputs(rows, spec, search_options, as_950=options.as_950)
     return RunInputs(
-        rows=load_shapes(shapes_file),
+        rows=rows,
         spec=spec,
         options=search_options,
         as_950=options.as_950,
@@ -252,13 +338,17 @@ def _show(rows: "Sequence[ResultRow]", form: str) -> None:
         "json": format_results_json,
         "csv": format_results_csv,
     }
-    text = formats[form](rows)
-    encoding = sys.stdout.encoding or "utf-8"
-    sys.stdout.write(text.encode(encoding, "backslashreplace").decode(encoding))
-    sys.stdout.flush()
+    _write_out(formats[form](rows))
     if form == "table":
         for line in describe_marks(rows):
             _say(line)
+
+
+def _write_out(text: str) -> None:
+    """Text on stdout; what the terminal cannot encode is escaped."""
+    encoding = sys.stdout.encoding or "utf-8"
+    sys.stdout.write(text.encode(encoding, "backslashreplace").decode(encoding))
+    sys.stdout.flush()
 
 
 def _say(message: str) -> None:
