@@ -1,109 +1,118 @@
-"""The space `tiles`: the plans a search covers for one problem, by index and in columns.
+"""The plans that a search covers for one problem, by number and in columns.
 
-ASWT, and the full load that the vendor takes, if any, over base_m, base_n, base_k, step_k, db_l0c
-and canonical windows. The rest follows: tail split, output path and UB buffering by the vendor's
-rules, the cores that get work, four L1 slots under a full load where they fit. (Specification:
-plan.md.) Points are numbered; no list of them exists, so a dimension of 2^31-1 costs no more than
-one of 4096.
+Points are numbered; no list of them exists, so a dimension of 2^31-1 costs no more than one of
+4096. What a space varies is in `studies.space_axes`, how its points are numbered in
+`studies.space_cells`.
 """
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from baseline.decision import decide
 from hwmodel.cost.evaluator import Evaluator
-from hwmodel.footprint import DOUBLE_BUFFER
-from hwmodel.legality import FULL_LOAD_SLOTS
-from hwmodel.plan import CUBE_TEMPLATES, KernelPlan, L0cOutput, Template, canonical_plan
-from hwmodel.plan_batch import TEMPLATE_CODES, PlanBatch
+from hwmodel.plan import KernelPlan, Template, canonical_plan
+from hwmodel.plan_batch import PlanBatch
 from hwmodel.problem import GemmProblem
 from hwmodel.spec import HardwareSpec
-from studies.space_cells import Cells, TemplateCells, build_template_cells
-from studies.vendor_columns import IntColumn
-from studies.windows import WindowPair
-
-SPACE_NAME = "tiles"
-"""Name of the space, as `--study` takes it."""
-SPACE_VERSION = "1"
-"""Changes whenever the points of the space may; part of a certificate's key."""
-
-QUICK_RESTRICTION = (
-    "base_k, step_k, db_l0c and the tail split by the vendor's rules; windows 1, 2, 4, 8 and Mt"
+from studies.space_axes import (
+    NO_CUBE_RESTRICTION,
+    QUICK_RESTRICTION,
+    SPACE_NAMES,
+    TILES,
+    Axes,
+    choose_axes,
 )
-"""What the quick preset leaves out, in words."""
-NO_CUBE_RESTRICTION = "the vendor runs a vector kernel; the space holds cube kernels only"
-"""Why the space of a problem that the vendor gives to the vector cores is empty."""
+from studies.space_cap import CAPS, MAX_POINTS, NO_CAP, cap_cells, list_capped_pieces
+from studies.space_cells import (
+    CELL_COLUMNS,
+    Cells,
+    IntMatrix,
+    TemplateCells,
+    Walks,
+    count_points,
+    join_cells,
+)
+from studies.space_find import find_index
+from studies.space_neighbours import list_neighbours
+from studies.space_rows import build_cube_cells
+from studies.space_vector import build_vector_cells
+from studies.vendor_columns import IntColumn
 
-FIXPIPE_CODE = list(L0cOutput).index(L0cOutput.FIXPIPE)
-"""Code of the fixpipe output in a PlanBatch; ON_THE_FLY is 0."""
+__all__ = [
+    "NO_CUBE_RESTRICTION",
+    "QUICK_RESTRICTION",
+    "SPACE_NAME",
+    "SPACE_NAMES",
+    "SPACE_VERSION",
+    "PlanSpace",
+    "TileLandscape",
+    "TileSpace",
+    "build_space",
+    "tile_landscape",
+]
+
+SPACE_NAME = TILES
+"""The space that a study searches, as `--study` takes it."""
+SPACE_VERSION = "1"
+"""Changes whenever the points of a space may; part of a certificate's key."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class TileSpace:
-    """The legal points of the space, numbered 0 .. len - 1.
+class PlanSpace:
+    """The legal points of a space, numbered 0 .. len - 1.
+
+    A plan that runs like a point without being one (another window over one row of blocks, say)
+    is none: `hwmodel.plan.canonical_plan` comes first. The vendor's plan need not be a point: it
+    may break rules, or run a template that the space leaves out.
 
     Attributes:
+        name: name of the space.
         problem: the GEMM.
-        restriction: in words, what is left out at this effort; empty when nothing.
-        cells: legal cells of all templates, in order.
-        template: template code of each cell.
-        window_len: window lengths of all window sets, one after the other.
-        serpentine: serpentine of the same.
-        window_start: where the windows of each cell start in these two.
+        restriction: in words, what is left out; empty when nothing.
+        cells: legal cells of all templates, in the order of the points.
         ends: number of points in the cells up to and including each.
+        walks: the lists that cells refer to.
         cartesian: points of the product of the axes, legal or not.
+        omitted: legal points that the restriction's cap leaves out.
         rejected: illegal points by the first rule they break, most frequent first.
+        template_cartesian: `cartesian` of each template.
+        matrix: the columns of `cells` as rows, in the order of `CELL_COLUMNS`.
+        windows: window_len and serpentine of `walks` as rows.
     """
 
+    name: str
     problem: GemmProblem
     restriction: str
     cells: Cells
-    template: IntColumn
-    window_len: IntColumn
-    serpentine: IntColumn
-    window_start: IntColumn
     ends: IntColumn
+    walks: Walks
     cartesian: int
+    omitted: int
     rejected: Mapping[str, int]
+    template_cartesian: Mapping[Template, int]
+    matrix: IntMatrix
+    windows: IntMatrix
 
     def __len__(self) -> int:
         """Number of legal points."""
         return int(self.ends[-1]) if len(self.ends) else 0
 
+    @property
+    def template(self) -> IntColumn:
+        """Template code of each cell."""
+        return self.cells.template
+
     def plans(self, indices: NDArray[np.int64]) -> PlanBatch:
         """The points of the given numbers, in their order, as columns."""
-        cell = np.searchsorted(self.ends, indices, side="right")
-        cells = self.cells
-        windows = cells.window_count[cell]
-        position = indices - (self.ends[cell] - windows * cells.step_count[cell])
-        step_k = cells.first_step[cell] + position // windows
-        window = self.window_start[cell] + position % windows
-        fixpipe = cells.fixpipe[cell]
-        ones = np.ones_like(step_k)
-        wide = step_k <= cells.four_slot_steps[cell]
-        return PlanBatch(
-            template=self.template[cell],
-            base_m=cells.base_m[cell],
-            base_n=cells.base_n[cell],
-            base_k=cells.base_k[cell],
-            step_k=step_k,
-            l1_buffer_num=np.where(wide, FULL_LOAD_SLOTS, DOUBLE_BUFFER),
-            resident_slabs=np.zeros_like(step_k),
-            db_l0c=cells.db_l0c[cell],
-            ub_db=cells.ub_db[cell],
-            l0c_output=fixpipe * FIXPIPE_CODE,
-            window_len=self.window_len[window],
-            serpentine=self.serpentine[window],
-            m_tail_cnt=cells.m_tail_cnt[cell],
-            n_tail_cnt=cells.n_tail_cnt[cell],
-            single_core_k=ones * self.problem.k,
-            sk_order=np.zeros_like(step_k),
-            used_core_num=cells.used_core_num[cell],
-        )
+        # Numba takes long to import, and who only counts points does without it.
+        from studies.space_decode import PLAN_COLUMNS, decode
+
+        columns = decode(indices, self.ends, self.matrix, self.windows, self.walks.single_core_k)
+        return PlanBatch(**dict(zip(PLAN_COLUMNS, columns, strict=True)))
 
     def plan(self, index: int) -> KernelPlan:
         """The point of number `index`."""
@@ -111,45 +120,104 @@ class TileSpace:
 
     def index_of(self, plan: KernelPlan) -> int | None:
         """Number of a canonical plan; None when the space does not hold it."""
-        cells = self.cells
-        matches = (
-            (self.template == TEMPLATE_CODES[plan.template])
-            & (cells.base_m == plan.base_m)
-            & (cells.base_n == plan.base_n)
-            & (cells.db_l0c == plan.db_l0c)
-            & (cells.base_k == plan.base_k)
-        )
-        for cell in np.flatnonzero(matches):
-            step = plan.step_k - int(cells.first_step[cell])
-            count, start = int(cells.window_count[cell]), int(self.window_start[cell])
-            windows = slice(start, start + count)
-            same_window = (self.window_len[windows] == plan.window_len) & (
-                self.serpentine[windows] == plan.serpentine
-            )
-            if 0 <= step < cells.step_count[cell] and same_window.any():
-                first = int(self.ends[cell]) - count * int(cells.step_count[cell])
-                index = first + step * count + int(np.argmax(same_window))
-                return index if self.plan(index) == plan else None
-        return None
+        index = find_index(self.cells, self.ends, self.walks, plan)
+        return index if index is not None and self.plan(index) == plan else None
+
+    def neighbours(self, index: int) -> IntColumn:
+        """Numbers of the points one step away in one field, ascending.
+
+        A step goes to the next smaller or larger legal value of a size or count, to any other of
+        template, db_l0c, l0c_output, tail split and stream-K order. Fields that follow from the
+        changed one follow; where its values are not those of the old point's other fields, the
+        nearest are taken.
+        """
+        return list_neighbours(self.cells, self.ends, self.walks, index)
+
+    def sample(self, rng: np.random.Generator, count: int) -> IntColumn:
+        """Numbers of `count` different points, drawn uniformly; all when there are fewer."""
+        drawn = rng.choice(len(self), size=min(count, len(self)), replace=False)
+        return np.asarray(drawn, dtype=np.int64)
+
+
+TileSpace = PlanSpace
+"""The name by which the strategies know the space."""
 
 
 def build_space(
-    problem: GemmProblem, spec: HardwareSpec, baseline: KernelPlan, *, quick: bool = False
-) -> TileSpace:
-    """The space for one problem; `baseline` is the vendor's plan and decides on the templates.
+    problem: GemmProblem,
+    spec: HardwareSpec,
+    baseline: KernelPlan,
+    *,
+    quick: bool = False,
+    name: str = TILES,
+    max_points: int | None = MAX_POINTS,
+) -> PlanSpace:
+    """The named space for one problem; `baseline` is the vendor's plan and decides on templates.
 
-    It is empty when the vendor runs a vector kernel: its answer differs in more than the tile.
-    With `quick`, `QUICK_RESTRICTION` says what is left out.
+    `tiles` is empty when the vendor runs a vector kernel, `all` then holds vector plans at most.
+    With `quick`, and where more than `max_points` are legal, points are left out; `restriction`
+    says which.
+
+    Raises:
+        ValueError: no space has this name.
     """
-    if baseline.template not in CUBE_TEMPLATES:
-        return _assemble(problem, (), NO_CUBE_RESTRICTION)
-    templates = [Template.ASWT]
-    if baseline.template in {Template.A_FULL, Template.B_FULL}:
-        templates.append(baseline.template)
-    parts = tuple(
-        build_template_cells(problem, spec, template, quick=quick) for template in templates
+    axes = choose_axes(name, baseline, quick=quick)
+    parts = tuple(_build_part(problem, spec, template, axes) for template in axes.templates)
+    legal, cap, kept = sum(part.points for part in parts), NO_CAP, parts
+    for cap in CAPS if max_points is not None else (NO_CAP,):
+        kept = tuple(cap_cells(problem, spec.cores.aic_num, part, cap) for part in parts)
+        if max_points is None or sum(part.points for part in kept) <= max_points:
+            break
+    return _assemble(
+        problem,
+        name=name,
+        parts=kept,
+        legal=legal,
+        pieces=list_capped_pieces(problem, spec.cores.aic_num, cap),
+        restriction="; ".join(text for text in (axes.restriction, cap.restriction) if text),
     )
-    return _assemble(problem, parts, QUICK_RESTRICTION if quick else "")
+
+
+def _build_part(
+    problem: GemmProblem, spec: HardwareSpec, template: Template, axes: Axes
+) -> TemplateCells:
+    if template is Template.VECTOR:
+        return build_vector_cells(problem, spec, axes)
+    return build_cube_cells(problem, spec, template, axes)
+
+
+def _assemble(
+    problem: GemmProblem,
+    *,
+    name: str,
+    parts: tuple[TemplateCells, ...],
+    legal: int,
+    pieces: tuple[int, ...],
+    restriction: str,
+) -> PlanSpace:
+    cells, matrix, windows = join_cells(parts)
+    ends = np.cumsum(count_points(dict(zip(CELL_COLUMNS, matrix, strict=True))))
+    rejected: Counter[str] = Counter()
+    for part in parts:
+        rejected.update(part.rejected)
+    return PlanSpace(
+        name=name,
+        problem=problem,
+        restriction=restriction,
+        cells=cells,
+        ends=ends,
+        walks=Walks(
+            window_len=windows[0],
+            serpentine=windows[1],
+            single_core_k=np.array((problem.k, *pieces), dtype=np.int64),
+        ),
+        cartesian=sum(part.cartesian for part in parts),
+        omitted=legal - sum(part.points for part in parts),
+        rejected=dict(sorted(rejected.items(), key=lambda item: (-item[1], item[0]))),
+        template_cartesian={part.template: part.cartesian for part in parts},
+        matrix=matrix,
+        windows=windows,
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -171,7 +239,7 @@ class TileLandscape:
 def tile_landscape(
     problem: GemmProblem, spec: HardwareSpec, evaluator: Evaluator
 ) -> TileLandscape:
-    """For each legal (base_m, base_n) the best time over the rest of the quick space.
+    """For each legal (base_m, base_n) the best time over the rest of the quick space `tiles`.
 
     Raises:
         RejectedError: the operator rejects the problem.
@@ -186,39 +254,3 @@ def tile_landscape(
     np.minimum.at(best_us, (row, column), times_us)
     best_us[np.isinf(best_us)] = np.nan
     return TileLandscape(base_m=base_m, base_n=base_n, best_us=best_us)
-
-
-def _assemble(
-    problem: GemmProblem, parts: tuple[TemplateCells, ...], restriction: str
-) -> TileSpace:
-    empty = np.zeros(0, dtype=np.int64)
-    templates, starts = [empty], [empty]
-    pairs: list[WindowPair] = []
-    rejected: Counter[str] = Counter()
-    for part in parts:
-        lengths = np.array([len(windows) for windows in part.window_sets], dtype=np.int64)
-        set_start = len(pairs) + np.cumsum(lengths) - lengths
-        pairs.extend(pair for windows in part.window_sets for pair in windows)
-        templates.append(np.full(len(part.cells), TEMPLATE_CODES[part.template], dtype=np.int64))
-        starts.append(set_start[part.cells.window_set])
-        rejected.update(part.rejected)
-    cells = Cells(
-        **{
-            column.name: np.concatenate(
-                [empty, *(getattr(part.cells, column.name) for part in parts)]
-            )
-            for column in fields(Cells)
-        }
-    )
-    return TileSpace(
-        problem=problem,
-        restriction=restriction,
-        cells=cells,
-        template=np.concatenate(templates),
-        window_len=np.array([window_len for window_len, _ in pairs], dtype=np.int64),
-        serpentine=np.array([serpentine for _, serpentine in pairs], dtype=np.int64),
-        window_start=np.concatenate(starts),
-        ends=np.cumsum(cells.window_count * cells.step_count),
-        cartesian=sum(part.cartesian for part in parts),
-        rejected=dict(sorted(rejected.items(), key=lambda item: (-item[1], item[0]))),
-    )

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from baseline import full_load, l1_tiling
+from baseline import full_load, l1_tiling, stream_k
 from baseline.aswt import (
     BIAS_RESERVE_BYTES,
     FIXPIPE_MAX_K,
@@ -27,7 +27,8 @@ from baseline.l1_tiling import (
     LONG_RUN_BYTES,
     MEDIUM_RUN_BYTES,
 )
-from hwmodel.derived import TAIL_RUN_BYTES
+from hwmodel.derived import A_BLOCK_TEMPLATES, B_BLOCK_TEMPLATES, TAIL_RUN_BYTES
+from hwmodel.dtypes import DType, Format
 from hwmodel.footprint import L0C_ELEMENT_BYTES
 from hwmodel.integers import FRACTAL, align_up
 from hwmodel.plan import Template
@@ -61,9 +62,9 @@ def compute_blocks(problem: GemmProblem, tiles: Tiles) -> IntColumn:
     """Blocks dealt out to the cores, as `hwmodel.derived.compute_block_count`."""
     m_tiles = ceil_columns(problem.m, tiles.base_m)
     n_tiles = ceil_columns(problem.n, tiles.base_n)
-    if tiles.template is Template.A_FULL:
+    if tiles.template in A_BLOCK_TEMPLATES:
         return n_tiles
-    if tiles.template is Template.B_FULL:
+    if tiles.template in B_BLOCK_TEMPLATES:
         return m_tiles
     return m_tiles * n_tiles
 
@@ -122,8 +123,8 @@ def choose_tails(
     rest = np.where(blocks <= cores, 0, blocks % cores)
     size = problem.dtype.size_bytes
     m_count, n_count = np.ones_like(rest), np.ones_like(rest)
-    split_m = tiles.template is not Template.A_FULL
-    split_n = tiles.template is not Template.B_FULL
+    split_m = tiles.template not in A_BLOCK_TEMPLATES
+    split_n = tiles.template not in B_BLOCK_TEMPLATES
     grown = rest > 0
     while grown.any():
         grown_m = grown_n = np.zeros_like(grown)
@@ -156,14 +157,14 @@ def choose_step_k(
     l1_bytes, size = spec.buffers.l1_bytes, problem.dtype.size_bytes
     room = l1_bytes - BIAS_RESERVE_BYTES if problem.bias_bytes else l1_bytes
     plain = room // 2 // ((tiles.base_m + tiles.base_n) * base_k) // size
-    section_6 = _choose_section_6_steps(problem, spec, tiles, base_k)
+    section_6 = choose_section_6_steps(problem, spec, tiles, base_k)
     return np.minimum(np.where(fixpipe, section_6, plain), MAX_VENDOR_STEP_K)
 
 
-def _choose_section_6_steps(
+def choose_section_6_steps(
     problem: GemmProblem, spec: HardwareSpec, tiles: Tiles, base_k: IntColumn
 ) -> IntColumn:
-    """L0 steps in an L1 step by the rule that the fixpipe output keeps (section 6)."""
+    """L0 steps in an L1 step by the rule that stream-K and the fixpipe output keep (section 6)."""
     l1_bytes, size = spec.buffers.l1_bytes, problem.dtype.size_bytes
     k_inner = not problem.trans_a or problem.trans_b
     unit = LONG_RUN_BYTES // size if k_inner else FRACTAL
@@ -184,6 +185,47 @@ def _choose_section_6_steps(
         take = open_rows & ((taken == 0) | better)
         taken, mte = np.where(take, k_l1, taken), np.where(take, larger, mte)
     return taken // base_k
+
+
+def choose_piece(problem: GemmProblem, spec: HardwareSpec, tiles: Tiles) -> IntColumn:
+    """single_core_k of each tile under stream-K: as many pieces as cores (section 7).
+
+    It is K or more where the last round's tiles need more than half of the cores, or all of them.
+    """
+    cores = spec.cores.aic_num
+    rest = compute_blocks(problem, tiles) % cores
+    piece = ceil_columns(problem.k, cores // np.maximum(rest, 1))
+    if problem.format_b is not Format.ND:
+        unit = select_piece_unit(problem)
+        piece = ceil_columns(piece, unit) * unit
+    return piece
+
+
+def select_piece_unit(problem: GemmProblem) -> int:
+    """K columns on whose multiples the vendor cuts B in fractal format (section 7)."""
+    narrow = problem.dtype is DType.FP32 and problem.trans_b
+    return stream_k.NZ_NARROW_ALIGN if narrow else FRACTAL
+
+
+def choose_stream_k_k(
+    problem: GemmProblem, spec: HardwareSpec, tiles: Tiles, piece: IntColumn
+) -> tuple[IntColumn, IntColumn]:
+    """base_k and L0 steps in an L1 step of stream-K, for pieces of K of these lengths (section 7).
+
+    Where the vendor takes the piece itself for base_k, it is rounded up to the fractal here: the
+    vendor's own value can break the rule of base_k.
+    """
+    size = problem.dtype.size_bytes
+    k_inner = not problem.trans_a or problem.trans_b
+    unit = stream_k.K_RUN_BYTES // size if k_inner else FRACTAL
+    longest = stream_k.L0_BYTES // 2 // size // np.maximum(tiles.base_m, tiles.base_n)
+    base_k = np.minimum(ceil_columns(piece, FRACTAL) * FRACTAL, longest // unit * unit)
+    base_k = np.maximum(base_k, FRACTAL)
+    step = choose_section_6_steps(problem, spec, tiles, base_k)
+    if problem.bias_bytes:
+        several = compute_blocks(problem, tiles) > spec.cores.aic_num
+        step = np.where(several, stream_k.BIAS_STEPS, step)
+    return base_k, np.minimum(step, MAX_VENDOR_STEP_K)
 
 
 def choose_full_load_k(

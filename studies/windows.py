@@ -5,12 +5,16 @@ work, W window length. With Mt > 1 and Nt > 1 the distinct orders are W = 1..Mt/
 off, and the single window W = Mt; otherwise there is one order.
 """
 
+from collections.abc import Sequence
 from functools import lru_cache
 
 from hwmodel.plan import VENDOR_WINDOW_LEN, canonical_window
 
 WindowPair = tuple[int, bool]
 """(window_len, serpentine), canonical."""
+WindowSet = tuple[tuple[WindowPair, ...], int]
+"""The windows of a grid, and how many of the first of them stay where a space would be too
+large."""
 
 MAX_WINDOW_PAIRS = 24
 """Most pairs a space takes per grid (specification: plan.md, "Window length")."""
@@ -57,3 +61,27 @@ def _distinct(
         if length >= 1
     )
     return tuple(dict.fromkeys(pairs))
+
+
+@lru_cache(maxsize=65536)
+def order_by_reuse(pairs: tuple[WindowPair, ...], rows: int, cores: int) -> WindowSet:
+    """The pairs with those first under which a core of a panel goes on in its block row.
+
+    A core takes every `cores`-th block, and inside a window of W rows every W-th block is of the
+    same row: the row stays when W divides `cores` (specification: plan.md, "How the proposed
+    templates run"). A window of more than half the rows holds all of them.
+    """
+    reusing = [pair for pair in pairs if cores % (rows if pair[0] > rows // 2 else pair[0]) == 0]
+    return _put_first(pairs, reusing)
+
+
+@lru_cache(maxsize=65536)
+def order_quick_first(pairs: tuple[WindowPair, ...], m_tiles: int, n_tiles: int) -> WindowSet:
+    """The pairs with those of the quick preset first."""
+    return _put_first(pairs, select_quick_windows(m_tiles, n_tiles))
+
+
+def _put_first(pairs: tuple[WindowPair, ...], preferred: Sequence[WindowPair]) -> WindowSet:
+    first = [pair for pair in pairs if pair in preferred]
+    others = [pair for pair in pairs if pair not in preferred]
+    return (*first, *others), len(first)

@@ -18,61 +18,17 @@ from hwmodel.plan import KernelPlan, L0cOutput, Template, canonical_plan
 from hwmodel.plan_batch import PlanBatch
 from hwmodel.problem import MAX_DIM, GemmProblem
 from hwmodel.spec import HardwareSpec
-from hwmodel.spec_io import load_hardware
 from studies.space import (
     NO_CUBE_RESTRICTION,
     QUICK_RESTRICTION,
-    TileSpace,
     build_space,
     tile_landscape,
 )
 from studies.vendor_columns import Tiles, choose_fixpipe, choose_tails, choose_ub_db
 from studies.windows import ONLY_ORDER, WindowPair, select_quick_windows, select_windows
+from tests.studies.space_cases import CASES, SMALL, SPEC, all_plans, any_baseline
 
-SPEC = load_hardware("ascend950pr-9589")
-SMALL = replace(
-    SPEC,
-    cores=replace(SPEC.cores, aic_num=4, aiv_num=8, ai_core_cnt=4),
-    buffers=replace(
-        SPEC.buffers,
-        l0a_bytes=4096,
-        l0b_bytes=6144,
-        l0c_bytes=16384,
-        l1_bytes=20480,
-        ub_bytes=8192,
-        bias_table_bytes=256,
-    ),
-)
-"""A chip so small that all points of its spaces can be listed and checked one by one."""
-
-CASES = [
-    GemmProblem(m=100, k=70, n=33),
-    GemmProblem(m=1, k=300, n=97),
-    GemmProblem(m=97, k=1, n=1),
-    GemmProblem(m=61, k=59, n=67, trans_a=True, trans_b=False),
-    GemmProblem(m=300, k=40, n=160, bias_dtype=DType.FP32),
-    GemmProblem(m=40, k=100, n=60, dtype=DType.FP32, out_dtype=DType.FP32),
-    GemmProblem(m=40, k=60, n=50, dtype=DType.FP32, out_dtype=DType.FP32, trans_b=False),
-    GemmProblem(m=300, k=30, n=150, out_dtype=DType.FP32),
-]
 TEMPLATES = [Template.ASWT, Template.A_FULL, Template.B_FULL]
-
-
-def any_baseline(problem: GemmProblem, template: Template = Template.ASWT) -> KernelPlan:
-    return KernelPlan(
-        template=template,
-        base_m=16,
-        base_n=16,
-        base_k=16,
-        step_k=1,
-        single_core_k=problem.k,
-        used_core_num=1,
-    )
-
-
-def all_plans(space: TileSpace) -> list[KernelPlan]:
-    batch = space.plans(np.arange(len(space), dtype=np.int64))
-    return [batch.plan(row) for row in range(len(batch))]
 
 
 def derive_plan(
