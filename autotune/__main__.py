@@ -21,6 +21,7 @@ COMMAND_MODULES = (
     "schedule",
     "evaluate",
     "explain",
+    "compare",
     "emulate",
     "trace",
     "hw",
