@@ -247,8 +247,9 @@ def write_object(
     channel: int,
     which: int,
     size: int,
+    is_in_place: bool,
 ) -> None:
-    """A store of `size` bytes enters its C object in L2."""
+    """A store of `size` bytes enters its C object in L2, or is added to what is there."""
     if not par[TRACKS_SIZES] or which == NO_OBJECT:
         return
     slot = slots[which]
@@ -257,6 +258,8 @@ def write_object(
         push_front(glob, link, slot)
     else:
         move_front(glob, link, slot)
+        if is_in_place:
+            size = 0
         link[slot, O_SIZE] += size
     link[slot, O_DIRTY] = 1
     glob[LIST_BYTES] += size

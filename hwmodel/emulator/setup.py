@@ -17,7 +17,7 @@ from hwmodel.plan import CUBE_TEMPLATES, KernelPlan, L0cOutput, Template
 from hwmodel.problem import GemmProblem
 from hwmodel.vendor_tiling import compute_l2_cache_disable
 from hwmodel.walk import Schedule, walk
-from hwmodel.walk.params import A_RESIDENT, B_RESIDENT, KSplit
+from hwmodel.walk.params import A_RESIDENT, B_RESIDENT
 from hwmodel.walk.schedule import AIV_PER_AIC, PITCH_UNIT
 
 MAX_CORES = (layout.CHANNEL_MASK + 1) // 3
@@ -127,14 +127,14 @@ def select_cache_mode(problem: GemmProblem, plan: KernelPlan, l2_bytes: int) -> 
     return bool(mode & 1), bool(mode & 2)
 
 
-def _footprint_bytes(problem: GemmProblem, plan: KernelPlan, slices: int) -> int:
+def _footprint_bytes(problem: GemmProblem, plan: KernelPlan) -> int:
     """An upper limit of what L2 would hold if nothing were evicted."""
     k_l1 = plan.k_l1(problem)
     depth = ceil_div(problem.k, k_l1) * align_up(k_l1, FRACTAL) * problem.dtype.size_bytes
     # Blocks and pieces are objects of their own, hence twice; blocks may be padded to fractals.
     a_bytes = 2 * problem.m * depth
     b_bytes = 2 * plan.n_tiles(problem) * align_up(plan.base_n, FRACTAL) * depth
-    return a_bytes + b_bytes + problem.c_total_bytes * slices
+    return a_bytes + b_bytes + problem.c_total_bytes
 
 
 def prepare(
@@ -147,10 +147,7 @@ def prepare(
     """
     _check(plan)
     schedule = walk(problem, plan)
-    # A block's K is cut into fewer slices than it has fractals.
-    is_sliced = schedule.params.k_split is not KSplit.NONE
-    slices = ceil_div(problem.k, FRACTAL) if is_sliced else 1
-    tracks = _footprint_bytes(problem, plan, slices) > constants.l2_capacity_bytes
+    tracks = _footprint_bytes(problem, plan) > constants.l2_capacity_bytes
     work = build_work(problem, plan, schedule, has_c_objects=tracks, keeps_all=logs)
     check_objects(problem, work.objects, _largest_object_bytes(problem, plan))
     is_stream_k = plan.template is Template.STREAM_K

@@ -24,6 +24,7 @@ from hwmodel.emulator.layout import (
     IN_DATA,
     IS_WIDE_C,
     ISSUED,
+    K_OFF,
     L0C_HALVES,
     L2,
     L2_BYTES,
@@ -100,10 +101,14 @@ def enter_l2(
     channel: int,
     which: int,
     size: int,
+    is_in_place: bool,
 ) -> None:
-    """A tile of `size` bytes begins to enter L2, where it belongs to the object `which`."""
+    """A tile of `size` bytes begins to enter L2, where it belongs to the object `which`.
+
+    In place: its bytes were part of the object before.
+    """
     chan[channel, L2_BYTES] = size
-    write_object(par, glob, chan, link, slots, watch, channel, which, size)
+    write_object(par, glob, chan, link, slots, watch, channel, which, size, is_in_place)
     chan[channel, NEED] += 1
     take_share(glob, share, L2, channel, size)
 
@@ -125,7 +130,9 @@ def begin_store(
     size = int(items[item, ROWS]) * int(items[item, COLS])
     which = items[item, C_BLOCK]
     size *= L0C_ELEMENT_BYTES if which == NO_OBJECT else par[C_ELEMENT_BYTES]
-    enter_l2(par, glob, chan, link, slots, watch, share, channel, which, size)
+    # Later fp32 slices of K are added to the first.
+    is_in_place = items[item, K_OFF] > 0
+    enter_l2(par, glob, chan, link, slots, watch, share, channel, which, size, is_in_place)
 
 
 @jit

@@ -290,7 +290,7 @@ def begin_store(
     chan[channel, STATE] = IN_DATA
     chan[channel, BEGIN] = glob[NOW]
     chan[channel, EARLIEST] = glob[NOW] + span(height * up(row, UB_BLOCK_BYTES), par[AIV_STORE_Q])
-    enter_l2(par, glob, chan, link, slots, watch, share, channel, which, height * row)
+    enter_l2(par, glob, chan, link, slots, watch, share, channel, which, height * row, False)
 
 
 @jit

@@ -231,7 +231,8 @@ class Kernel:
             return
         if store.way is not WayOut.WORKSPACE:
             name: ObjectName = (Operand.C, *store.block, NO_PIECE)
-            evicted = self.l2_cache.write(name, store.store_bytes)
+            new_bytes = 0 if store.is_later_slice else store.store_bytes
+            evicted = self.l2_cache.write(name, store.store_bytes, new_bytes)
             channel.awaits_watch = self.hbm.write_back(channel.number, evicted)
         self._take_l2_share(channel, store.store_bytes)
 

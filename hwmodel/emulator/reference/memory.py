@@ -64,10 +64,16 @@ class L2Cache:
         else:
             del self.objects[name]
 
-    def write(self, name: ObjectName, size_bytes: int) -> int:
-        """Write a part of C's object `name`; returns the dirty bytes evicted for it."""
+    def write(self, name: ObjectName, size_bytes: int, new_bytes: int) -> int:
+        """Write a part of C's object `name`; returns the dirty bytes evicted for it.
+
+        Args:
+            name: the object.
+            size_bytes: its size if it was absent.
+            new_bytes: what it grows by, else.
+        """
         if name in self.objects:
-            self.objects[name].size_bytes += size_bytes
+            self.objects[name].size_bytes += new_bytes
             self.touch(name)
         else:
             self.objects[name] = CacheObject(

@@ -244,7 +244,7 @@ class VectorKernel:
     def _write(self, port: Port, transfer: Transfer, p: int) -> None:
         tile = self.cores[p].tiles[self.cores[p].stores_taken - 1]
         name = (Operand.C, tile.rows.start, tile.cols.start, NO_PIECE)
-        evicted = self.cache.write(name, transfer.size_bytes)
+        evicted = self.cache.write(name, transfer.size_bytes, transfer.size_bytes)
         if self.hbm.write_back(port.number, evicted):
             transfer.waits.add("watch")
 

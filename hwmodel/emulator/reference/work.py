@@ -77,6 +77,7 @@ class Store:
         way: where it goes first.
         block: L2 object it belongs to.
         store_bytes: bytes that reach memory.
+        is_later_slice: it is added to an earlier fp32 slice of the same tile.
         fixpipe_ticks: least time of the fixpipe.
         mte3_ticks: least time of the vector cores' store; 0 unless through UB.
     """
@@ -84,6 +85,7 @@ class Store:
     way: WayOut
     block: tuple[int, int]
     store_bytes: int
+    is_later_slice: bool
     fixpipe_ticks: int
     mte3_ticks: int
 
@@ -262,6 +264,7 @@ class WorkBuilder:
             way=way,
             block=(item.m_off // plan.base_m, item.n_off // plan.base_n),
             store_bytes=m * n * out_bytes,
+            is_later_slice=item.k_off > 0,
             fixpipe_ticks=fixpipe_ticks,
             mte3_ticks=mte3_ticks,
         )

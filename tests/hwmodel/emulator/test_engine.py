@@ -301,6 +301,20 @@ def test_sizes_need_not_be_tracked_when_all_fits(capacity: int) -> None:
     assert few == emulate(problem, plan, CHIP)
 
 
+def test_slices_of_k_are_added_in_place() -> None:
+    # Sixteen tiles in two fp32 slices each. A tile outlives the loads between its slices.
+    problem = GemmProblem(m=256, n=192, k=2500, dtype=DType.FP32, out_dtype=DType.FP32)
+    plan = _plan(problem, base_m=64, base_n=48, used_core_num=1)
+    assert len(list(walk(problem, plan).items(0))) == 16 * 2
+    tile_bytes = 64 * 48 * 4
+    chip = replace(CHIP, l2_capacity_bytes=2_000_000)
+    result = emulate(problem, plan, chip)
+    # A tile is written back once, however many slices were added to it.
+    assert 0 < result.hbm_write_bytes < problem.c_total_bytes
+    assert result.hbm_write_bytes % tile_bytes == 0
+    assert result.store_bytes == 2 * problem.c_total_bytes
+
+
 def test_fixpipe_output_costs_a_mixed_launch() -> None:
     plan = _plan(PROBLEM, l0c_output=L0cOutput.FIXPIPE)
     mixed = emulate(PROBLEM, plan, CHIP).makespan_ticks
