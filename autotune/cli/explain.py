@@ -53,9 +53,9 @@ def run(args: argparse.Namespace) -> int:
         InputError: no such shape, or no plan to compare with.
     """
     from autotune.cli.explain_text import build_document, format_explanations
-    from autotune.report.run_files import load_run_files
+    from autotune.search_runs import load_search_run
 
-    files = load_run_files(args.directory)
+    files = load_search_run(args.directory)
     model = args.evaluator or files.manifest.options.evaluator
     explained = _explain(args, files, model)
     if args.evaluator in {None, files.manifest.options.evaluator}:

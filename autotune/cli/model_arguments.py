@@ -21,17 +21,12 @@ def add_evaluator_argument(
 
 
 def load_evaluator(args: argparse.Namespace, name: str, spec: "HardwareSpec") -> "Evaluator":
-    """The model by its name; says so when the emulator must be compiled first.
+    """The model by its name; says so when it must be compiled first.
 
     Raises:
         InputError: no model has this name.
     """
-    from hwmodel.cost.evaluators import select_evaluator
+    from hwmodel.cost.evaluators import prepare_evaluator, select_evaluator
 
-    if name == "emulator":
-        from hwmodel.emulator.evaluator import compile_engines, needs_compiling
-
-        if needs_compiling():
-            say(args, "compiling the emulator, once; this takes about twenty seconds")
-            compile_engines(spec)
+    prepare_evaluator(name, spec, lambda message: say(args, message))
     return select_evaluator(name)

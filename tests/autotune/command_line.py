@@ -6,18 +6,21 @@ from typing import Any
 import pytest
 
 from autotune import __main__ as program
+from hwmodel.cost import evaluators
 
 
 class CommandLine:
     """Runs a command and gives back the exit code and both streams.
 
-    Only the subcommands under test are there, so that no other one slows or breaks the tests.
+    Only the subcommands under test are there, so that no other one slows or breaks the tests, and
+    nothing is said of compiling, which depends on what was compiled before.
     """
 
     def __init__(
         self, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, *names: str
     ) -> None:
         monkeypatch.setattr(program, "COMMAND_MODULES", names)
+        monkeypatch.setattr(evaluators, "prepare_evaluator", lambda *_: None)
         self.capsys = capsys
 
     def run(self, *argv: str) -> tuple[int, str, str]:

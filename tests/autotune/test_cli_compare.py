@@ -301,6 +301,16 @@ def test_changed_results_are_refused(command: CommandLine, runs: Runs) -> None:
     assert "results.json: changed since the run wrote it" in line
 
 
+def test_runs_of_hypotheses_have_no_best_plans(command: CommandLine, runs: Runs) -> None:
+    good, other = runs.make("good", rows_of(10.0)), runs.make("other", rows_of(10.0))
+    manifest = load_manifest(Path(other))
+    write_manifest(Path(other), replace(manifest, options=replace(manifest.options, study="h1")))
+    line = command.complaint("compare", good, other)
+    assert line.endswith(
+        "other: the run is one of study h1, which keeps no best plans; give a run of study tiles"
+    )
+
+
 def test_both_runs_are_needed(command: CommandLine, runs: Runs) -> None:
     code, _, err = command.run("compare", runs.make("a", rows_of(10.0)))
     assert code == 2
