@@ -7,14 +7,16 @@ from numpy.typing import NDArray
 
 from hwmodel.cost.breakdown import Bound, CostBreakdown
 from hwmodel.emulator import engine, layout, vector_engine
+from hwmodel.emulator.activity import compute_launch_ticks, find_busiest_core
 from hwmodel.emulator.constants import TICKS_PER_CYCLE, EmulatorConstants
 from hwmodel.emulator.engine import EventLog, emulate, emulate_with_log
 from hwmodel.emulator.extrapolation import LONG_EVENTS, count_events, emulate_long
 from hwmodel.emulator.result import EmulationResult
 from hwmodel.emulator.spec_constants import EMULATOR_MODEL, constants_from_spec
+from hwmodel.emulator.summary import find_bound
 from hwmodel.emulator.vector_engine import emulate_vector
 from hwmodel.integers import ceil_div
-from hwmodel.plan import CUBE_TEMPLATES, KernelPlan, L0cOutput, Template, canonical_plan
+from hwmodel.plan import CUBE_TEMPLATES, KernelPlan, Template, canonical_plan
 from hwmodel.plan_batch import PlanBatch
 from hwmodel.problem import GemmProblem
 from hwmodel.spec import HardwareSpec
@@ -73,9 +75,11 @@ class EmulatorEvaluator:
         is_long = count_events(problem, plan) > LONG_EVENTS
         if is_long or plan.template not in CUBE_TEMPLATES:
             result = emulate_long(problem, plan, constants)
-            return _break_down(result, _cut_without_log(result, problem, plan, constants), spec)
-        result, log = emulate_with_log(problem, plan, constants)
-        return _break_down(result, _cut_cube_kernel(result, log, plan, constants), spec)
+            cuts = _cut_without_log(result, problem, plan, constants)
+        else:
+            result, log = emulate_with_log(problem, plan, constants)
+            cuts = _cut_cube_kernel(result, log, plan, constants)
+        return _break_down(result, cuts, find_bound(result, plan, constants), spec)
 
     def estimate_us(
         self, problem: GemmProblem, spec: HardwareSpec, plans: PlanBatch
@@ -118,20 +122,15 @@ class _Cuts:
     rounds: int
 
 
-def _find_busiest(result: EmulationResult) -> int:
-    """The core that ends last."""
-    return max(range(len(result.cores)), key=lambda core: result.cores[core].end_ticks)
-
-
 def _cut_cube_kernel(
     result: EmulationResult, log: EventLog, plan: KernelPlan, constants: EmulatorConstants
 ) -> _Cuts:
     """A kernel of the cube cores is cut at its multiplications."""
     is_cube = log.rows[:, layout.LOG_PIPE] == layout.PIPE_CUBE
-    is_busiest = log.rows[:, layout.LOG_CORE] == _find_busiest(result)
+    is_busiest = log.rows[:, layout.LOG_CORE] == find_busiest_core(result)
     cube = log.rows[is_cube & is_busiest]
     return _Cuts(
-        launch=_launch_ticks(plan, constants),
+        launch=compute_launch_ticks(plan, constants),
         first=int(cube[:, layout.LOG_START].min()),
         last=int(cube[:, layout.LOG_END].max()),
         rounds=int(np.diff(log.starts).max()),
@@ -141,8 +140,8 @@ def _cut_cube_kernel(
 def _cut_without_log(
     result: EmulationResult, problem: GemmProblem, plan: KernelPlan, constants: EmulatorConstants
 ) -> _Cuts:
-    """Kernels that leave no log (on vector cores, or extrapolated) are all rounds after launch."""
-    launch = _launch_ticks(plan, constants)
+    """Kernels on vector cores, and those too long for a log, are all rounds after launch."""
+    launch = compute_launch_ticks(plan, constants)
     blocks = plan.m_tiles(problem) * plan.n_tiles(problem)
     return _Cuts(
         launch=launch,
@@ -152,26 +151,11 @@ def _cut_without_log(
     )
 
 
-def _launch_ticks(plan: KernelPlan, constants: EmulatorConstants) -> int:
-    """The launch of the kernel, which the fixpipe output makes a mixed one.
-
-    Stream-K pays for that in its barrier.
-    """
-    is_mixed = plan.l0c_output is L0cOutput.FIXPIPE and plan.template is not Template.STREAM_K
-    return constants.launch_ticks + is_mixed * constants.mixed_kernel_extra_ticks
-
-
-def _break_down(result: EmulationResult, cuts: _Cuts, spec: HardwareSpec) -> CostBreakdown:
+def _break_down(
+    result: EmulationResult, cuts: _Cuts, bound: Bound, spec: HardwareSpec
+) -> CostBreakdown:
     """The parts of a run and the busy times of its busiest core."""
-    core = result.cores[_find_busiest(result)]
-    busy = {
-        Bound.CUBE: core.cube_ticks,
-        Bound.MTE2: core.mte2_ticks,
-        Bound.MTE1: core.mte1_ticks,
-        Bound.FIXPIPE: core.fixpipe_ticks,
-        Bound.VECTOR: core.vector_ticks,
-        Bound.LAUNCH: cuts.launch,
-    }
+    core = result.cores[find_busiest_core(result)]
     return CostBreakdown(
         task_duration_us=_to_us(result.makespan_ticks, spec),
         launch_us=_to_us(cuts.launch, spec),
@@ -186,5 +170,5 @@ def _break_down(result: EmulationResult, cuts: _Cuts, spec: HardwareSpec) -> Cos
         l2_read_bytes=float(max(0, result.load_bytes - result.hbm_read_bytes)),
         write_bytes=float(result.store_bytes),
         rounds=cuts.rounds,
-        bound=max(busy, key=lambda one: busy[one]),
+        bound=bound,
     )

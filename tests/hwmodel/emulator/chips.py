@@ -1,6 +1,6 @@
 """Chips for tests of the engine: one like a 950PR, and one without any delay of memory."""
 
-from dataclasses import replace
+from dataclasses import fields, replace
 
 from hwmodel.emulator.constants import (
     EmulatorConstants,
@@ -57,3 +57,15 @@ INSTANT_CHIP = replace(
     partial_ticks=0,
     tile_ticks=0,
 )
+
+
+def twice_as_fast(constants: EmulatorConstants) -> EmulatorConstants:
+    """The chip with all rates doubled and all fixed times halved."""
+
+    def change(name: str) -> int:
+        value: int = getattr(constants, name)
+        if name.endswith(("_q", "_grains")) or name == "vector_lanes":
+            return 2 * value
+        return value // 2 if "ticks" in name else value
+
+    return EmulatorConstants(**{field.name: change(field.name) for field in fields(constants)})

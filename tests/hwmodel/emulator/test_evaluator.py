@@ -12,6 +12,7 @@ from hwmodel.emulator.engine import emulate
 from hwmodel.emulator.evaluator import EmulatorEvaluator, compile_engines, needs_compiling
 from hwmodel.emulator.extrapolation import emulate_long
 from hwmodel.emulator.spec_constants import constants_from_spec
+from hwmodel.emulator.summary import find_bound
 from hwmodel.plan import KernelPlan, L0cOutput, Template
 from hwmodel.plan_batch import PlanBatch
 from hwmodel.problem import GemmProblem
@@ -71,6 +72,12 @@ def test_rounds_and_bound_are_those_of_the_busiest_core() -> None:
     deep = replace(PROBLEM, k=8192)
     bound = EVALUATOR.evaluate(deep, SPEC, replace(PLAN, single_core_k=8192)).bound
     assert bound is Bound.MTE2
+    # `autotune emulate` decides by the same rule.
+    constants = constants_from_spec(SPEC)
+    for plan in (PLAN, STREAM_K, replace(PLAN, l0c_output=L0cOutput.FIXPIPE)):
+        result = emulate(PROBLEM, plan, constants)
+        bound = find_bound(result, plan, constants)
+        assert EVALUATOR.evaluate(PROBLEM, SPEC, plan).bound is bound
 
 
 def test_a_batch_is_as_its_plans_and_equal_ones_run_once(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -41,7 +41,7 @@ from hwmodel.integers import ceil_div
 from hwmodel.plan import KernelPlan, Template
 from hwmodel.problem import MAX_DIM, GemmProblem
 from hwmodel.walk import walk
-from tests.hwmodel.emulator.chips import CHIP
+from tests.hwmodel.emulator.chips import CHIP, twice_as_fast
 from tests.hwmodel.emulator.plain import plain_modules
 from tests.hwmodel.emulator.random_cases import find_differences
 from tests.hwmodel.emulator.vector_cases import VECTOR_TEMPLATES, make_vector_case
@@ -227,6 +227,30 @@ def test_reasons_of_waits_are_what_was_made_slow() -> None:
     assert worst(Pipe.MTE2, vector_lanes=1) is Stall.UB_SLOT
     assert worst(Pipe.MTE2, hbm_latency_ticks=10**7) is Stall.LATENCY
     assert worst(Pipe.MTE3, vector_lanes=1) is Stall.TILE
+
+
+@pytest.mark.parametrize(
+    ("template", "sizes"),
+    [
+        (Template.VECTOR, (1, 1000, 4000)),
+        (Template.TO_MULTI_MUL, (300, 500, 200)),
+        (Template.K_EQUAL_ZERO, (500, 0, 30000)),
+    ],
+)
+def test_all_rates_doubled_halve_the_time(template: Template, sizes: tuple[int, int, int]) -> None:
+    m, k, n = sizes
+    problem = GemmProblem(m=m, k=k, n=n)
+    base_m = 1 if m == 1 else 64
+    plan = _plan(problem, template=template, base_m=base_m, base_n=64, base_k=64)
+    # Whole vectors of work before and after.
+    chip = replace(CHIP, vector_lanes=32)
+    with plain_modules() as modules:
+        engine = modules["vector_engine"]
+        before = engine.emulate_vector(problem, plan, chip).makespan_ticks
+        vars(engine)["PASS_START_TICKS"] //= 2
+        # Work is counted in cycles: twice the lanes do half of it.
+        after = engine.emulate_vector(problem, plan, twice_as_fast(chip)).makespan_ticks
+    assert 2 * after == pytest.approx(before, rel=2e-3)
 
 
 def test_cores_without_work() -> None:
