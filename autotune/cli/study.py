@@ -4,6 +4,7 @@ import argparse
 import os
 import sys
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,11 +12,12 @@ from autotune.cli.arguments import add_hardware_arguments, parse_directory
 from hwmodel.errors import EXIT_DONE, EXIT_NO_LEGAL_PLAN, InputError, RunDirectoryError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from autotune.results import ResultRow
     from autotune.run_inputs import ResolvedOptions, RunInputs
     from autotune.runs import RunDirectory
+    from studies.hypotheses.verdicts import StudyResults
 
 NAME = "study"
 HELP = "compare the operator's tiling with the best one for every shape of a file"
@@ -26,7 +28,9 @@ STUDIES = (SEARCH, "h1", "h2", "h3", "h4", "h5", "h6", "joint", "all")
 STRATEGIES = ("exhaustive", "random", "tpe")
 EVALUATORS = ("pipeline", "formula", "emulator")
 EFFORTS = ("quick", "standard", "full")
-FORMATS = ("table", "json", "csv")
+VERDICTS = "verdicts"
+"""Form of the answer that `studies/expected` holds; of hypotheses only."""
+FORMATS = ("table", "json", "csv", VERDICTS)
 
 _QUESTION_OPTIONS = ("study", "strategy", "evaluator", "effort", "trials", "seed")
 """Options that go into the search as they are; None means not given."""
@@ -130,7 +134,8 @@ def _run_hypotheses(
     from autotune.run_inputs import distinct_problems
     from hwmodel.cost.evaluators import prepare_evaluator
     from studies.hypotheses.effort import DEPTHS
-    from studies.hypotheses.models import JUDGE
+    from studies.hypotheses.expected import format_expected
+    from studies.hypotheses.models import JUDGE, SELECTOR
 
     if directory.has_answers():
         results = reuse_hypotheses(directory)
@@ -138,12 +143,19 @@ def _run_hypotheses(
         jobs = _count_jobs(args)
         depth = DEPTHS[inputs.options.effort]
         _say(describe_budget(len(distinct_problems(inputs.rows)), depth, jobs))
-        prepare_evaluator(JUDGE, inputs.spec, _say)
+        for name in (SELECTOR, JUDGE):
+            prepare_evaluator(name, inputs.spec, _say)
         results = execute_hypotheses(directory, inputs, jobs=jobs, stream=sys.stderr)
-    formats = {
+    options = directory.manifest.options
+    command = (
+        f"python -m autotune study --shapes {options.shapes} --study {options.study} --effort "
+        f"{options.effort}"
+    )
+    formats: dict[str, Callable[[StudyResults], str]] = {
         "table": format_verdicts,
         "json": format_hypotheses_json,
         "csv": format_hypotheses_csv,
+        VERDICTS: partial(format_expected, command=command),
     }
     try:
         _write_out(formats[args.format](results))
@@ -220,6 +232,10 @@ def _resolve_options(args: argparse.Namespace) -> "ResolvedOptions":
             "sampling strategy with --strategy"
         )
     _check_fixed(args, options.study)
+    if options.study == SEARCH and args.format == VERDICTS:
+        raise InputError(
+            f"--format {VERDICTS}: only hypotheses have verdicts; name one with --study"
+        )
     return options
 
 
