@@ -42,6 +42,9 @@ _TRAFFIC: Final = (
 _NAMED_SHARE: Final = 0.03
 """Part of the difference from which a part of the time, or a pipe, is worth naming."""
 
+_LEAST_NAMED_US: Final = 0.005
+"""Least time that is worth naming: what is printed as more than 0.00 us."""
+
 _NAMED_CHANGE: Final = 0.02
 """Relative growth of a traffic from which it is worth naming."""
 
@@ -110,10 +113,11 @@ def _write_sentences(
         f"{_capitalise(faster.name)} wins {format_us(won_us)} us over {slower.name}: "
         f"{_format_apart(after_us, before_us)} ({format_gap(before_us / after_us - 1.0)})."
     )
+    least_us = max(_NAMED_SHARE * won_us, _LEAST_NAMED_US)
     told: list[str] = []
     changes_us = {name: getattr(slower.cost, name) - getattr(faster.cost, name) for name in PARTS}
     named = sorted(
-        (name for name in PARTS if abs(changes_us[name]) >= _NAMED_SHARE * won_us),
+        (name for name in PARTS if abs(changes_us[name]) >= least_us),
         key=lambda name: -changes_us[name],
     )
     for name in named:
@@ -131,12 +135,12 @@ def _write_sentences(
         told += reasons
         why = f": {'; '.join(reasons)}" if reasons else ""
         yield f"{verb} {format_us(abs(changes_us[name]))} us{more} {PARTS[name]}{why}."
-    yield _describe_costs(faster, slower, won_us, " ".join(told))
+    yield _describe_costs(faster, slower, least_us, " ".join(told))
     yield _describe_bounds(faster, slower)
 
 
 def _describe_costs(
-    faster: ExplainedKernel, slower: ExplainedKernel, won_us: float, told: str
+    faster: ExplainedKernel, slower: ExplainedKernel, least_us: float, told: str
 ) -> str:
     """Pipes that are busy longer and traffic that grows, whether or not they show in the time.
 
@@ -145,8 +149,7 @@ def _describe_costs(
     costs = [
         clause
         for bound, name in PIPES
-        if (longer_us := getattr(faster.cost, name) - getattr(slower.cost, name))
-        >= _NAMED_SHARE * won_us
+        if (longer_us := getattr(faster.cost, name) - getattr(slower.cost, name)) >= least_us
         and (clause := describe_busy_change(bound, longer_us, takes_less=False)) not in told
     ]
     for name, verb, what in _TRAFFIC:

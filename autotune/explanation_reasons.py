@@ -240,6 +240,7 @@ def _explain_waits(pair: Pair) -> Iterator[str]:
             ("L0 steps in columns of K:", this.base_k, other.base_k),
             ("L1 steps in columns of K:", this.k_l1(pair.problem), other.k_l1(pair.problem)),
             ("tiles in L0C:", this.db_l0c, other.db_l0c),
+            ("block rows in a window:", this.window_len, other.window_len),
         )
         if before != after
     ]

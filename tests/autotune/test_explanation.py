@@ -102,13 +102,14 @@ def test_cores_and_rounds() -> None:
 
 
 def test_waits_are_told_with_what_bears_on_them() -> None:
-    other = make_plan(256, 256, step_k=2, base_k=128, db_l0c=2)
+    other = make_plan(256, 256, step_k=2, base_k=128, db_l0c=2, window_len=8)
     slow = make_cost(mte2_time_us=20.0)
     cost = make_cost(rounds_us=27.0, mte2_time_us=20.0)
     text = tell(other, cost, first_cost=slow)
     assert (
         "the cube, its busiest pipe, waits 2.00 us for the others instead of 15.0 "
-        "(L0 steps in columns of K: 128 instead of 64; tiles in L0C: 2 instead of 1)"
+        "(L0 steps in columns of K: 128 instead of 64; tiles in L0C: 2 instead of 1; block rows "
+        "in a window: 8 instead of 4)"
     ) in text
     assert "L1 steps" not in text
     plain = tell(make_plan(128, 256), cost, first_cost=slow)
@@ -286,3 +287,9 @@ def test_a_size_that_changes_little_does_not_explain_much() -> None:
     assert "It saves 4.00 us after the last multiplication." in text
     text = tell(narrow, make_cost(prologue_us=2.9))
     assert "It saves 0.10 us before the first multiplication: the first slabs" in text
+
+
+def test_nothing_is_said_to_cost_0_00_us() -> None:
+    text = tell(make_plan(128, 256), make_cost(rounds_us=39.98, mte1_time_us=8.004))
+    assert "0.00 us" not in text
+    assert "It costs nothing elsewhere." in text
