@@ -12,8 +12,8 @@ from typing import Final
 
 from autotune.manifest import Manifest
 from autotune.report.aggregates import is_grouped
-from autotune.report.run_files import RunFiles
 from autotune.results import ComparedPlans, ResultRow
+from autotune.search_runs import SearchResults
 from hwmodel.errors import InputError
 from hwmodel.problem import GemmProblem
 
@@ -131,7 +131,9 @@ class RunComparison:
         )
 
 
-def compare_runs(first: RunFiles, second: RunFiles, threshold_ratio: float) -> RunComparison:
+def compare_runs(
+    first: SearchResults, second: SearchResults, threshold_ratio: float
+) -> RunComparison:
     """The second run against the first.
 
     Args:

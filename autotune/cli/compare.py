@@ -36,11 +36,11 @@ def run(args: argparse.Namespace) -> int:
     from autotune.cli.compare_text import build_document, describe_failure, format_comparison
     from autotune.fail_condition import parse_fail_condition
     from autotune.run_comparison import DEFAULT_THRESHOLD_RATIO, compare_runs
-    from autotune.search_runs import load_search_run
+    from autotune.search_runs import load_search_results
 
     condition = None if args.fail_if is None else parse_fail_condition(args.fail_if)
     threshold_ratio = DEFAULT_THRESHOLD_RATIO if condition is None else condition.worse_ratio
-    first, second = load_search_run(args.run_a), load_search_run(args.run_b)
+    first, second = load_search_results(args.run_a), load_search_results(args.run_b)
     comparison = compare_runs(first, second, threshold_ratio)
     if args.format == "json":
         document = build_document(first, second, comparison, condition)

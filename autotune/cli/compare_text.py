@@ -6,7 +6,6 @@ from typing import Final
 
 from autotune.cli.paragraph import wrap_paragraph
 from autotune.fail_condition import FailCondition
-from autotune.report.run_files import RunFiles
 from autotune.report.text import (
     clean_text,
     clip_text,
@@ -18,6 +17,7 @@ from autotune.report.text import (
 )
 from autotune.results import ComparedPlans, ResultRow
 from autotune.run_comparison import Change, MatchedShape, RunComparison
+from autotune.search_runs import SearchResults
 
 _NAME_COLUMNS: Final = 48
 """Longest name in the table; the other columns take some 70."""
@@ -39,8 +39,8 @@ _HEADS: Final = (
 
 
 def build_document(
-    first: RunFiles,
-    second: RunFiles,
+    first: SearchResults,
+    second: SearchResults,
     comparison: RunComparison,
     condition: FailCondition | None,
 ) -> dict[str, object]:
@@ -106,7 +106,9 @@ def describe_failure(comparison: RunComparison, condition: FailCondition) -> str
     return f"{condition.text} is met by {'; '.join(parts)}"
 
 
-def format_comparison(first: RunFiles, second: RunFiles, comparison: RunComparison) -> str:
+def format_comparison(
+    first: SearchResults, second: SearchResults, comparison: RunComparison
+) -> str:
     """The answer as text: a line a shape, then the sums."""
     lines = [f"A: {first.directory}", f"B: {second.directory}", ""]
     if comparison.shapes:

@@ -301,6 +301,12 @@ def test_changed_results_are_refused(command: CommandLine, runs: Runs) -> None:
     assert "results.json: changed since the run wrote it" in line
 
 
+def test_hardware_of_another_version_does_not_matter(command: CommandLine, runs: Runs) -> None:
+    a, b = runs.make("a", rows_of(10.0)), runs.make("b", rows_of(10.0))
+    (Path(a) / "hardware.toml").write_text("of = 'another version'\n", encoding="utf-8")
+    assert command.document("compare", a, b)["counts"]["equal"] == 1
+
+
 def test_runs_of_hypotheses_have_no_best_plans(command: CommandLine, runs: Runs) -> None:
     good, other = runs.make("good", rows_of(10.0)), runs.make("other", rows_of(10.0))
     manifest = load_manifest(Path(other))

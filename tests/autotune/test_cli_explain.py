@@ -258,6 +258,13 @@ def test_bad_run_directories_are_one_line(command: CommandLine, tmp_path: Path) 
     )
 
 
+def test_hardware_of_another_version_is_one_line(command: CommandLine, run: str) -> None:
+    (Path(run) / "hardware.toml").write_text("of = 'another version'\n", encoding="utf-8")
+    line = command.complaint("explain", run)
+    assert "hardware.toml" in line
+    assert line.endswith("(the run may be of another version; run the study again)")
+
+
 def test_a_run_without_rows_has_no_shape(command: CommandLine, tmp_path: Path) -> None:
     run = str(make_run(tmp_path / "run", ()))
     assert command.complaint("explain", run, "--shape", "1").endswith(
