@@ -150,6 +150,7 @@ def estimate_plan(model: Model, plan: PlanRow) -> KernelCosts:
         in_one_run=False,
         through_ub=through_ub,
         is_double=template == B_FULL and plan.ub_db > 1,
+        base_bytes=float(base_c),
         end_cycles=partial_line_cycles(terms, model.chip, base_c & -base_c),
     )
     launch = model.chip.launch_cycles

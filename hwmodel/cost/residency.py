@@ -64,6 +64,8 @@ class Grid(NamedTuple):
         rounds: all rounds.
         window: W, all block rows where there is a single window.
         windows: m_tiles / window.
+        last_window: block rows of the last window, which takes those that are left.
+        before: windows before it.
         working: cores that have a block in a full round.
     """
 
@@ -79,6 +81,8 @@ class Grid(NamedTuple):
     rounds: float
     window: float
     windows: float
+    before: float
+    last_window: float
     working: float
 
 
@@ -92,6 +96,8 @@ def build_grid(terms: ProblemTerms, plan: TilePlan, walk: WalkPlan) -> Grid:
     full_rounds = floor(tiles / walk.cores)
     rest = tiles - full_rounds * walk.cores
     window = walk.window_len if walk.window_len * 2.0 <= m_tiles else m_tiles
+    windows = m_tiles / window
+    before = floor(windows) - 1.0
     return Grid(
         m=m,
         n=n,
@@ -104,7 +110,9 @@ def build_grid(terms: ProblemTerms, plan: TilePlan, walk: WalkPlan) -> Grid:
         rest=rest,
         rounds=full_rounds + min(rest, 1.0),
         window=window,
-        windows=m_tiles / window,
+        windows=windows,
+        before=before,
+        last_window=m_tiles - before * window,
         working=min(walk.cores, tiles),
     )
 
@@ -116,12 +124,10 @@ def last_tile(walk: WalkPlan, grid: Grid) -> tuple[float, float]:
     The walk ends in the last window, which takes the block rows that are left; it runs down its
     columns, the narrow one last unless the window runs backwards (swizzle.md, section 1).
     """
-    before = floor(grid.windows) - 1.0
-    height = grid.m_tiles - before * grid.window
-    is_odd = before * 0.5 != floor(before * 0.5)
+    is_odd = grid.before * 0.5 != floor(grid.before * 0.5)
     ends_right = not walk.serpentine or not is_odd
     m = grid.edge_m if grid.rest == 1.0 else grid.m
-    n = grid.edge_n if ends_right and grid.rest <= height else grid.n
+    n = grid.edge_n if ends_right and grid.rest <= grid.last_window else grid.n
     return m, n
 
 
@@ -222,7 +228,7 @@ def build_traffic(
     )
     in_column = min(grid.window, walk.cores)
     round_rows = min(grid.m_tiles, max(in_column, grid.working / grid.n_tiles))
-    reuse = build_reuse(chip, walk, grid, moved, in_column, round_rows)
+    reuse = build_reuse(terms, chip, walk, grid, moved, in_column, round_rows)
 
     per_window = grid.window * grid.n_tiles
     first_rounds = min(max(1.0, per_window * grid.per_core), grid.rounds)
@@ -236,8 +242,8 @@ def build_traffic(
     late = build_late_shares(walk.cores, grid, per_window, first_rounds, reuse)
     again_b_total = later_windows * (1.0 - reuse.kept_b) * moved.b
 
-    total = moved.a + moved.b + terms.output_total_bytes
-    hot_b = min(moved.b * reuse.kept_b, chip.l2_bytes) * min(later_windows, 1.0)
+    total = terms.a.total_bytes + terms.b.total_bytes + terms.output_total_bytes
+    hot_b = min(terms.b.total_bytes * reuse.kept_b, chip.l2_bytes) * min(later_windows, 1.0)
     free = (chip.l2_bytes - hot_b) / max(total - hot_b, 1.0)
     per_first = 1.0 / first_rounds
     return Traffic(
@@ -305,6 +311,7 @@ def late_share(cores: float, per_core: float, blocks: float) -> float:
 
 @inline
 def build_reuse(
+    terms: ProblemTerms,
     chip: ChipRates,
     walk: WalkPlan,
     grid: Grid,
@@ -322,7 +329,7 @@ def build_reuse(
     window_bytes = 2.0 * grid.window * moved.row
     per_column = moved.column + 2.0 * grid.window * moved.tile
     kept_columns = min(max(cap - window_bytes, 0.0) / per_column, grid.n_tiles)
-    pass_bytes = moved.b + window_bytes + grid.window * grid.n_tiles * moved.tile
+    pass_bytes = terms.b.total_bytes + window_bytes + grid.window * grid.n_tiles * moved.tile
     kept_b = kept_columns / grid.n_tiles if walk.serpentine else 0.0
     if pass_bytes <= cap:
         kept_b = 1.0

@@ -17,10 +17,18 @@ tile.
 from typing import NamedTuple
 
 from hwmodel.cost.kernel_costs import KernelCosts
-from hwmodel.cost.residency import WalkPlan
-from hwmodel.cost.store import WayOut
+from hwmodel.cost.residency import WalkPlan, hbm_bytes
+from hwmodel.cost.store import WayOut, keep_row_ends
 from hwmodel.cost.terms import ChipRates, ProblemTerms
-from hwmodel.cost.tile import TilePlan, TileSize, build_tile, overlap_cycles, round_cycles
+from hwmodel.cost.tile import (
+    TilePlan,
+    TileSize,
+    build_tile,
+    hbm_cycles,
+    item_cycles,
+    overlap_cycles,
+    round_cycles,
+)
 from hwmodel.cost.whole import ceil, floor
 from hwmodel.jit import inline, jit
 
@@ -61,6 +69,7 @@ class Layout(NamedTuple):
         streamed: share of A that is not resident.
         kept_ratio: share of the time in which C still fits in L2.
         fits: 1 where the parts of B that a round streams again and again stay in L2, else 0.
+        a_lines, b_lines: bytes of the lines that hold A and B over their own.
         keeps_bias: a full load of B keeps the bias with it.
     """
 
@@ -73,6 +82,8 @@ class Layout(NamedTuple):
     streamed: float
     kept_ratio: float
     fits: float
+    a_lines: float
+    b_lines: float
     keeps_bias: bool
 
 
@@ -109,6 +120,7 @@ def estimate_resident(case: ResidentCase) -> KernelCosts:
     """Costs of the kernel."""
     terms, chip, cores = case.terms, case.chip, case.walk.cores
     layout = build_layout(case)
+    case = with_row_ends(case, layout)
     full_rounds = floor(layout.blocks / cores)
     rest = layout.blocks - full_rounds * cores
     width = layout.edge_n if rest == 1.0 else layout.n
@@ -136,7 +148,7 @@ def estimate_resident(case: ResidentCase) -> KernelCosts:
     # All cores load the same A at once: the HBM moves it once, every port its own copy.
     resident = max(
         max(resident_bytes * chip.port_per_byte, resident_row_cycles(case, layout)),
-        terms.a.total_bytes * chip.hbm_read_per_byte,
+        terms.a.total_bytes * layout.a_lines * chip.hbm_read_per_byte,
     )
     full_items, last_items = full.rounds * layout.m_tiles, last.rounds * layout.m_tiles
     prologue = resident + (full.slab if has_full else last.slab)
@@ -151,13 +163,36 @@ def estimate_resident(case: ResidentCase) -> KernelCosts:
         mte1_busy=full_items * full.mte1 + last_items * last.mte1,
         fixpipe_busy=full_items * full.store + last_items * last.store,
         vector_busy=0.0,
-        hbm_read_bytes=inputs,
+        hbm_read_bytes=inputs
+        + terms.a.total_bytes * (layout.a_lines - 1.0)
+        + terms.b.total_bytes * (layout.b_lines - 1.0),
         read_bytes=full_items * full.active * full.read_bytes
         + last_items * last.active * last.read_bytes
         + cores * resident_bytes,
         write_bytes=terms.output_total_bytes,
         round_count=full_rounds + min(rest, 1.0),
         total=case.launch + prologue + rounds + epilogue,
+    )
+
+
+@inline
+def with_row_ends(case: ResidentCase, layout: Layout) -> ResidentCase:
+    """The case with the row ends of the core that has most of them off a line.
+
+    A core takes every P-th block, whose columns keep their place in a line of C.
+    """
+    if case.terms.is_transposed:
+        return case
+    way_out = keep_row_ends(case.terms, case.chip, case.way_out, case.walk.cores, layout.blocks)
+    return ResidentCase(
+        terms=case.terms,
+        chip=case.chip,
+        plan=case.plan,
+        walk=case.walk,
+        way_out=way_out,
+        launch=case.launch,
+        is_full=case.is_full,
+        resident_slabs=case.resident_slabs,
     )
 
 
@@ -185,6 +220,10 @@ def build_layout(case: ResidentCase) -> Layout:
         streamed=streamed,
         kept_ratio=min(l2_bytes / (inputs + terms.output_total_bytes), 1.0),
         fits=1.0 if again <= l2_bytes else 0.0,
+        a_lines=hbm_bytes(terms, terms.a, m_tiles, case.plan.base_m_bit, case.plan)
+        / terms.a.total_bytes,
+        b_lines=hbm_bytes(terms, terms.b, blocks, case.plan.base_n_bit, case.plan)
+        / terms.b.total_bytes,
         keeps_bias=terms.is_transposed and case.is_full,
     )
 
@@ -261,25 +300,29 @@ def estimate_blocks(
     size = TileSize(layout.m, width, terms.k, active, a_loaded, bias_loaded)
     tile = build_tile(terms, chip, case.plan, size, case.way_out)
     columns = layout.m if terms.is_transposed else active * width
+    line = terms.k * terms.input_bytes
     bias_touched = bias_loaded * columns * terms.bias_bytes
-    touched = active * width * terms.k * terms.input_bytes + bias_touched
-    a_touched = layout.m * terms.k * terms.input_bytes * a_new
+    touched = active * width * line * layout.b_lines + bias_touched
+    a_touched = layout.m * line * layout.a_lines * a_new
     again_touched = touched * (1.0 - layout.fits)
     new = round_cycles(chip, tile, a_touched, touched, 1.0)
     again = round_cycles(chip, tile, a_touched, again_touched, 1.0)
+    new_cycles = item_cycles(tile, new, new.slab if layout.m_tiles == 1.0 else again.slab)
+    again_cycles = item_cycles(tile, again, again.slab)
     others = layout.m_tiles - 1.0
     edge_size = TileSize(layout.edge_m, width, terms.k, active, a_loaded, bias_loaded)
     edge_tile = build_tile(terms, chip, case.plan, edge_size, case.way_out)
     edge = round_cycles(chip, edge_tile, a_touched, again_touched, 1.0)
-    block, saved = new.cycles, new.cycles - new.finish
+    block, saved = new_cycles, new_cycles - new.finish
     if others > 0.0:
-        block += (others - 1.0) * again.cycles + edge.cycles
-        saved = edge.cycles - edge.finish
+        edge_cycles = item_cycles(edge_tile, edge, new.slab)
+        block += (others - 1.0) * again_cycles + edge_cycles
+        saved = edge_cycles - edge.finish
     finish = min(block - saved, block)
     stored = layout.m_tiles * tile.output_bytes * active * chip.hbm_write_per_byte
-    memory = new.hbm + stored
-    flooded = overlap_cycles(chip, block, memory)
-    flooded_finish = overlap_cycles(chip, finish, memory - new.hbm * tile.step_share)
+    flooded = overlap_cycles(chip, block, hbm_cycles(chip, new.hbm, stored))
+    memory = hbm_cycles(chip, new.hbm * (1.0 - tile.step_share), stored)
+    flooded_finish = overlap_cycles(chip, finish, memory)
     cycles = flooded + layout.kept_ratio * (block - flooded)
     finish = flooded_finish + layout.kept_ratio * (finish - flooded_finish)
     return Blocks(

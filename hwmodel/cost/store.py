@@ -7,7 +7,7 @@ output").
 from typing import NamedTuple
 
 from hwmodel.cost.terms import ChipRates, ProblemTerms
-from hwmodel.cost.whole import ceil
+from hwmodel.cost.whole import ceil, floor
 from hwmodel.emulator.constants import LINE_BYTES
 from hwmodel.jit import inline
 
@@ -22,6 +22,9 @@ FP32_BYTES = 4.0
 HALF_ROWS = 0.5
 """Of an fp32 tile in UB two vector cores write half the rows each (kernels.md)."""
 
+MIXED_PLACES = 3.0
+"""Of as many block columns, the middle one may start and end off a line."""
+
 PER_UB_BLOCK = 1 / UB_BLOCK_BYTES
 PER_LINE = 1 / LINE_BYTES
 
@@ -34,13 +37,15 @@ class WayOut(NamedTuple):
         in_one_run: the tile goes to a workspace slot, one contiguous run whatever the rows of C.
         through_ub: fixpipe into UB, then the vector cores write the rows to memory.
         is_double: UB holds two tiles and the two movements overlap.
-        end_cycles: what the partial lines at both ends of a row's run cost on average.
+        base_bytes: bytes from one column of blocks to the next.
+        end_cycles: what the partial lines at both ends of a row's run cost.
     """
 
     element_bytes: float
     in_one_run: bool
     through_ub: bool
     is_double: bool
+    base_bytes: float
     end_cycles: float
 
 
@@ -76,3 +81,31 @@ def store_cycles(
     if columns < whole:
         return out_of_l0c + rows * way_out.end_cycles
     return out_of_l0c
+
+
+@inline
+def keep_row_ends(
+    terms: ProblemTerms, chip: ChipRates, way_out: WayOut, columns: float, tiles: float
+) -> WayOut:
+    """The way out of the core whose tiles all start at the same place in a line, if they do.
+
+    From one item to the next a core goes on by that many of all the `tiles` columns. If rows of C
+    are whole lines, and three places in a line exist, one core has both ends off a line always.
+    """
+    moves = columns * way_out.base_bytes * PER_LINE
+    is_split = way_out.end_cycles > chip.partial_line_cycles
+    if (
+        terms.c_pitch_bit < LINE_BYTES
+        or tiles < MIXED_PLACES
+        or moves != floor(moves)
+        or not is_split
+    ):
+        return way_out
+    return WayOut(
+        element_bytes=way_out.element_bytes,
+        in_one_run=way_out.in_one_run,
+        through_ub=way_out.through_ub,
+        is_double=way_out.is_double,
+        base_bytes=way_out.base_bytes,
+        end_cycles=2.0 * chip.partial_line_cycles,
+    )

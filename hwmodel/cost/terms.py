@@ -50,6 +50,7 @@ class ChipRates(NamedTuple):
     port_bytes_per_cycle: float
     hbm_read_per_byte: float
     hbm_write_per_byte: float
+    hbm_shared: float
     l2_per_byte: float
     l2_write_per_byte: float
     l2_bytes: float
@@ -94,6 +95,7 @@ def chip_rates(
         port_bytes_per_cycle=port,
         hbm_read_per_byte=hbm_read,
         hbm_write_per_byte=hbm_read * fine.hbm_write_cost_f / SHARE_ONE,
+        hbm_shared=1.0 - fine.hbm_writes_alone,
         l2_per_byte=1 / (_per_cycle(fine.l2_grains) * constants.l2_ratio),
         l2_write_per_byte=1 / rates.l2_write_total_bytes_per_cycle,
         l2_bytes=float(fine.l2_capacity_bytes),
@@ -217,7 +219,9 @@ def problem_terms(problem: GemmProblem, chip: ChipRates, *, is_transposed: bool)
         run_along_k=0.0 if problem.trans_a else 1.0,
         waste_ratio=chip.line_waste_ratio,
         row_cycles=chip.row_cycles,
-        l0_per_row=size * chip.l0a_per_byte,
+        l0_per_row=size
+        * chip.l0a_per_byte
+        * (FP32_WIDENING if is_fp32 and problem.trans_a else 1),
     )
     b = OperandTerms(
         outer=float(n),
@@ -226,7 +230,9 @@ def problem_terms(problem: GemmProblem, chip: ChipRates, *, is_transposed: bool)
         run_along_k=1.0 if problem.trans_b else 0.0,
         waste_ratio=0.0 if is_padded else chip.line_waste_ratio,
         row_cycles=0.0 if is_padded else chip.row_cycles,
-        l0_per_row=size * chip.l0b_per_byte,
+        l0_per_row=size
+        * chip.l0b_per_byte
+        * (1 if problem.trans_b or not is_fp32 else FP32_WIDENING),
     )
     can_slice = not problem.is_hf32 and not is_padded
     slices = k // FP32_SLICE_K if can_slice and is_fp32 and k >= 2 * FP32_SLICE_K else 1

@@ -294,8 +294,11 @@ class Round(NamedTuple):
     """Times of one item in a round, cycles of a core.
 
     Attributes:
-        cycles: from its first mmad to that of the core's next item.
-        unloaded: the same as far as the cube and the store decide it.
+        inner: its L1 steps but for the last one, as the loads of single steps decide.
+        to_next: from the last step to the next item as cube and store decide.
+        by_slots: the item's time as far as the slots decide: each is loaded, then read.
+        after_store: the same when a store holds the cube up.
+        late, late_share: what waiting for first touches adds, and the share of cores that wait.
         finish: from its first to its last mmad when no other item follows.
         slab: load of its first slab, with the bias.
         load: MTE2's busy time.
@@ -305,8 +308,12 @@ class Round(NamedTuple):
         hbm: time of the round's first touches at the HBM rate.
     """
 
-    cycles: float
-    unloaded: float
+    inner: float
+    to_next: float
+    by_slots: float
+    after_store: float
+    late: float
+    late_share: float
     finish: float
     slab: float
     load: float
@@ -341,35 +348,38 @@ def round_cycles(
     slab = later_slab + tile.bias_port
     wait = later_slab - tile.slack
     last_wait = spread * tile.last_share - tile.slack
-    next_wait = max(slab, tile.contended) - tile.slack
     inner = (tile.step_count - 2.0) * max(tile.step_chain, wait) + max(tile.step_chain, last_wait)
     per_slot = 1.0 / tile.slots
     late = (chip.hbm_latency - chip.l2_latency) * per_slot if a_hbm + b_hbm > 0.0 else 0.0
     hidden = chip.l2_latency - tile.slack
     in_flight = (tile.step_count - 1.0) * hidden + load + tile.chain
     ahead = min(tile.stall, max(wait - tile.step_chain, 0.0))
-    to_next = tile.last_chain + chip.tile_cycles + tile.stall - ahead
-    by_steps = inner + max(to_next, next_wait)
     last_step = inner + tile.last_chain
     if tile.slots > L1_SLOTS:
         # With more slots than two the loads run so far ahead that single steps do not matter.
-        by_steps, last_step = 0.0, tile.chain
+        last_step = tile.chain
     # With as many steps as slots, or a multiple, the same slot always holds the short last step.
     turns = tile.step_count * per_slot
     uneven = 0.0
     if turns == floor(turns):
         uneven = (tile.step_share - tile.last_share) * (spread + tile.chain)
-    between = (in_flight + hidden + chip.tile_cycles + tile.stall + uneven) * per_slot
-    steps = blend(by_steps, between, late * tile.step_count, late_share)
+    by_slots = (in_flight + hidden + uneven) * per_slot
+    # While the store holds the cube up, the loads fill the slots; the others follow one by one.
+    others = max(tile.step_count - tile.slots, 0.0)
+    refill = max((hidden + later_slab + tile.step_chain) * per_slot - tile.step_chain, 0.0)
+    after_store = chip.tile_cycles + tile.stall + tile.chain + others * refill
     alone = blend(
         last_step, in_flight * per_slot - slab, late * (tile.step_count - 1.0), late_share
     )
     # MTE2 never pauses: the last slab comes when all are loaded, and may find the cube behind.
     behind = max(tile.step_chain - spread * tile.last_share, 0.0) if tile.step_count > 1.0 else 0.0
-    unloaded = max(steps, tile.floor)
     return Round(
-        cycles=max(unloaded, load),
-        unloaded=unloaded,
+        inner=inner,
+        to_next=tile.last_chain + chip.tile_cycles + tile.stall - ahead,
+        by_slots=by_slots,
+        after_store=after_store,
+        late=late * tile.step_count,
+        late_share=late_share,
         finish=max(alone, load - slab + behind + tile.last_chain),
         slab=slab,
         load=load,
@@ -378,6 +388,28 @@ def round_cycles(
         waiting=tile.step_count * (hidden * per_slot + late * late_share),
         hbm=a_hbm + b_hbm,
     )
+
+
+@inline
+def item_cycles(tile: Tile, one: Round, next_slab: float) -> float:
+    """Time from an item's first mmad to the next item's, whose first slab takes that long."""
+    shorter = max(one.slab - next_slab, 0.0)
+    by_steps = 0.0
+    if tile.slots <= L1_SLOTS:
+        next_wait = max(next_slab, tile.contended) - tile.slack
+        by_steps = one.inner + max(one.to_next, next_wait)
+    by_slots = one.by_slots - shorter / tile.slots
+    steps = blend(max(by_steps, one.after_store), by_slots, one.late, one.late_share)
+    return max(max(steps, tile.floor), one.load - shorter)
+
+
+@inline
+def hbm_cycles(chip: ChipRates, reads: float, writes: float) -> float:
+    """Time of the HBM for what is read and written back meanwhile: they share its rate.
+
+    A study asks what it would be if each had the rate to itself (`hbm_writes_alone`).
+    """
+    return max(reads, writes) + chip.hbm_shared * min(reads, writes)
 
 
 @inline

@@ -28,7 +28,7 @@ from hwmodel.cost.residency import (
     common_divisor,
     last_tile,
 )
-from hwmodel.cost.store import WORKSPACE_BYTES, WayOut
+from hwmodel.cost.store import WORKSPACE_BYTES, WayOut, keep_row_ends
 from hwmodel.cost.stream_k import StreamKPlan, reduction_cycles
 from hwmodel.cost.terms import ChipRates, ProblemTerms
 from hwmodel.cost.tile import (
@@ -39,6 +39,8 @@ from hwmodel.cost.tile import (
     TileSize,
     build_tile,
     fractal_up,
+    hbm_cycles,
+    item_cycles,
     overlap_cycles,
     round_cycles,
 )
@@ -136,6 +138,7 @@ class Timeline(NamedTuple):
 def estimate_walk(case: WalkCase) -> KernelCosts:
     """Costs of the kernel."""
     grid = build_grid(case.terms, case.plan, case.walk)
+    case = with_row_ends(case, grid)
     traffic = build_traffic(case.terms, case.chip, case.plan, case.walk, grid)
     full = estimate_full_rounds(case, grid, traffic)
     last = estimate_last_round(case, grid, traffic)
@@ -171,6 +174,32 @@ def estimate_walk(case: WalkCase) -> KernelCosts:
 
 
 @inline
+def with_row_ends(case: WalkCase, grid: Grid) -> WalkCase:
+    """The case with the row ends of the core that has most of them off a line.
+
+    Where the window divides the cores, a core's columns keep their place in a line of C.
+    """
+    columns = case.walk.cores / grid.window
+    if columns != floor(columns):
+        return case
+    if case.terms.is_transposed:
+        columns, tiles = 0.0, grid.m_tiles
+    else:
+        tiles = grid.n_tiles
+    return WalkCase(
+        terms=case.terms,
+        chip=case.chip,
+        plan=case.plan,
+        walk=case.walk,
+        way_out=keep_row_ends(case.terms, case.chip, case.way_out, columns, tiles),
+        launch=case.launch,
+        k_slices=case.k_slices,
+        resident_slabs=case.resident_slabs,
+        stream_k=case.stream_k,
+    )
+
+
+@inline
 def estimate_full_rounds(case: WalkCase, grid: Grid, traffic: Traffic) -> FullRounds:
     """The full rounds by kind."""
     chip, share = case.chip, 1.0 / case.k_slices
@@ -194,12 +223,12 @@ def estimate_full_rounds(case: WalkCase, grid: Grid, traffic: Traffic) -> FullRo
     burst = round_cycles(chip, tile, burst_a * share, traffic.again_b * share, late.burst)
     steady = round_cycles(chip, tile, traffic.again_a * share, traffic.again_b * share, late.again)
     write_back = tile.output_bytes * case.walk.cores * chip.hbm_write_per_byte
-    edge = edge_share(case.walk, grid)
+    edges = edge_shares(case.walk, grid)
     flow = write_back * share
     kept = traffic.kept_ratio
-    first_cycles = mean_cycles(chip, grid, tile, first, edge, flow, kept)
-    burst_cycles = mean_cycles(chip, grid, tile, burst, edge, flow, kept)
-    steady_cycles = mean_cycles(chip, grid, tile, steady, edge, flow, kept)
+    first_cycles = mean_cycles(chip, grid, tile, first, edges, flow, kept)
+    burst_cycles = mean_cycles(chip, grid, tile, burst, edges, flow, kept)
+    steady_cycles = mean_cycles(chip, grid, tile, steady, edges, flow, kept)
     if steady_count > 0.0:
         last_cycles, finish, hbm = steady_cycles, steady.finish, steady.hbm
     elif burst_count > 0.0:
@@ -207,7 +236,7 @@ def estimate_full_rounds(case: WalkCase, grid: Grid, traffic: Traffic) -> FullRo
     else:
         last_cycles, finish, hbm = first_cycles, first.finish, first.hbm
     # The last item's first slab came while the item before it ran.
-    finish = flooded(chip, finish, hbm * (1.0 - tile.step_share) + flow, kept)
+    finish = flooded(chip, finish, hbm_cycles(chip, hbm * (1.0 - tile.step_share), flow), kept)
     return FullRounds(
         tile=tile,
         first_count=first_count,
@@ -246,7 +275,15 @@ def loaded_share(case: WalkCase, grid: Grid) -> float:
 @inline
 def kept_items(case: WalkCase, grid: Grid) -> float:
     """Share of the items that follow one of the same block row on their core."""
-    columns = case.walk.cores / grid.window
+    rest = grid.last_window / grid.m_tiles
+    main = kept_in_window(case.walk, grid, grid.window)
+    return main + rest * (kept_in_window(case.walk, grid, grid.last_window) - main)
+
+
+@inline
+def kept_in_window(walk: WalkPlan, grid: Grid, height: float) -> float:
+    """The same in a window of that many block rows."""
+    columns = walk.cores / height
     if columns != floor(columns):
         return 0.0
     return max(1.0 - columns / grid.n_tiles, 0.0)
@@ -278,20 +315,31 @@ def with_slots(case: WalkCase, grid: Grid) -> TilePlan:
     )
 
 
-@inline
-def edge_share(walk: WalkPlan, grid: Grid) -> float:
-    """Share of its items that every core spends on the narrow last column.
+class Edges(NamedTuple):
+    """Items with fewer rows or columns that even the busiest core has, as shares of its items."""
 
-    The walk deals columns out in a cycle. A core meets them all alike, the narrow one too, when
-    the columns that a round advances have no factor in common with the number of columns.
+    narrow: float
+    low: float
+
+
+@inline
+def edge_shares(walk: WalkPlan, grid: Grid) -> Edges:
+    """Which of its items every core spends on the narrow last column and on the low last row.
+
+    A core takes every P-th block: in a window of W rows and Nt columns it meets the blocks of one
+    class modulo gcd(P, W * Nt), and in each class floor(W / gcd) of them are in the last column.
+    The last row is one of the rows of the last window; its cores meet all rows alike if P and the
+    number of its rows have no common factor.
     """
-    turns = floor(grid.rounds / grid.n_tiles)
-    if turns == 0.0:
-        return 0.0
-    advance = max(floor(walk.cores / grid.window), 1.0)
-    if common_divisor(grid.n_tiles, advance) > 1.0:
-        return 0.0
-    return turns / grid.rounds
+    narrow, low = 0.0, 0.0
+    if grid.edge_n < grid.n:
+        per_window = grid.window * grid.n_tiles
+        common = common_divisor(per_window, walk.cores)
+        met = floor(grid.window / common) * common / per_window
+        narrow = floor(grid.rounds * met) / grid.rounds
+    if grid.edge_m < grid.m and common_divisor(grid.last_window, walk.cores) == 1.0:
+        low = floor(grid.n_tiles * grid.per_core) / grid.rounds
+    return Edges(narrow, low)
 
 
 @inline
@@ -300,20 +348,31 @@ def mean_cycles(
     grid: Grid,
     tile: Tile,
     one: Round,
-    edge: float,
+    edges: Edges,
     write_back: float,
     kept_ratio: float,
 ) -> float:
     """An item's time, averaged over edge tiles and the phases before and after L2 is full."""
-    mean = flooded(chip, one.cycles, one.hbm + write_back, kept_ratio)
-    if edge == 0.0:
-        return mean
-    width = grid.edge_n / grid.n
-    chain = tile.chain * (fractal_up(grid.edge_n) / fractal_up(grid.n))
-    load = one.a_load + one.b_load * width
+    whole = item_cycles(tile, one, one.slab)
+    mean = flooded(chip, whole, hbm_cycles(chip, one.hbm, write_back), kept_ratio)
+    saved = 0.0
+    if edges.narrow > 0.0:
+        width = fractal_up(grid.edge_n) / fractal_up(grid.n)
+        load = one.a_load + one.b_load * (grid.edge_n / grid.n)
+        saved += edges.narrow * max(mean - part_cycles(tile, one, mean, width, load), 0.0)
+    if edges.low > 0.0:
+        height = fractal_up(grid.edge_m) / fractal_up(grid.m)
+        load = one.a_load * (grid.edge_m / grid.m) + one.b_load
+        saved += edges.low * max(mean - part_cycles(tile, one, mean, height, load), 0.0)
+    return mean - saved
+
+
+@inline
+def part_cycles(tile: Tile, one: Round, mean: float, share: float, load: float) -> float:
+    """Time of an item at the edge, with that share of a whole tile and that much to load."""
+    chain = tile.chain * share
     in_flight = one.waiting + (load + chain) / tile.slots
-    narrow = max(max(chain, load), max(in_flight, mean * width))
-    return mean - edge * max(mean - narrow, 0.0)
+    return max(max(chain, load), max(in_flight, mean * share))
 
 
 @inline
@@ -332,6 +391,7 @@ def estimate_last_round(case: WalkCase, grid: Grid, traffic: Traffic) -> LastRou
         element_bytes=WORKSPACE_BYTES if case.stream_k.is_used else case.way_out.element_bytes,
         in_one_run=case.stream_k.is_used,
         through_ub=case.way_out.through_ub,
+        base_bytes=case.way_out.base_bytes,
         is_double=case.way_out.is_double,
         end_cycles=case.way_out.end_cycles,
     )
@@ -351,10 +411,11 @@ def estimate_last_round(case: WalkCase, grid: Grid, traffic: Traffic) -> LastRou
     # What L2 held before the round stays there at its end if all of it fits.
     round_bytes = grid.rest * m * n * case.terms.output_bytes
     write_back = min(round_bytes, traffic.overflow_bytes) * case.chip.hbm_write_per_byte
-    cycles = max(one.cycles * per_core, one.hbm * per_core + write_back)
+    item = item_cycles(tile, one, one.slab)
+    cycles = max(item * per_core, hbm_cycles(case.chip, one.hbm * per_core, write_back))
     # The round's first slab came while the full rounds ran, or is exposed before it.
-    memory = one.hbm * (per_core - tile.step_share) + write_back
-    finish = max(one.cycles * (per_core - 1.0) + one.finish, memory)
+    memory = hbm_cycles(case.chip, one.hbm * (per_core - tile.step_share), write_back)
+    finish = max(item * (per_core - 1.0) + one.finish, memory)
     return LastRound(
         exists=min(grid.rest, 1.0),
         tile=tile,
@@ -418,22 +479,24 @@ def slab_changes(full: FullRounds, last: LastRound) -> tuple[float, float]:
     to_later = 0.0
     if full.first_count > 0.0:
         if full.burst_count > 0.0:
-            to_later = slab_change(full.first, full.burst.slab)
+            to_later = slab_change(full.tile, full.first, full.burst.slab)
         elif full.steady_count > 0.0:
-            to_later = slab_change(full.first, full.steady.slab)
+            to_later = slab_change(full.tile, full.first, full.steady.slab)
     if last.exists == 0.0:
         return to_later, 0.0
     if full.steady_count > 0.0:
-        return to_later, slab_change(full.steady, last.one.slab)
+        return to_later, slab_change(full.tile, full.steady, last.one.slab)
     if full.burst_count > 0.0:
-        return to_later, slab_change(full.burst, last.one.slab)
-    return to_later, slab_change(full.first, last.one.slab)
+        return to_later, slab_change(full.tile, full.burst, last.one.slab)
+    return to_later, slab_change(full.tile, full.first, last.one.slab)
 
 
 @inline
-def slab_change(one: Round, next_slab: float) -> float:
+def slab_change(tile: Tile, one: Round, next_slab: float) -> float:
     """What an item takes less if the next one's first slab takes that long instead of its own."""
-    return min(max(one.cycles - one.unloaded, 0.0), max(one.slab - next_slab, 0.0))
+    if next_slab >= one.slab:
+        return 0.0
+    return item_cycles(tile, one, one.slab) - item_cycles(tile, one, next_slab)
 
 
 @inline
