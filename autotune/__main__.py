@@ -18,6 +18,7 @@ COMMAND_MODULES = (
     "tune",
     "report",
     "baseline",
+    "space",
     "schedule",
     "evaluate",
     "explain",

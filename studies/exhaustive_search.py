@@ -6,7 +6,7 @@ from studies.outcome import Certificate, EvaluatedPlan, ShapeOutcome
 from studies.outcome_json import outcome_from_json, outcome_to_json, plan_to_json
 from studies.ranking import BestPlans, rank_time
 from studies.setting import TOP_COUNT, SearchSetting
-from studies.space import SPACE_NAME, SPACE_VERSION, TileSpace, build_space
+from studies.space import SPACE_VERSION, PlanSpace, build_space
 from studies.strategies.exhaustive import ExhaustiveStrategy
 
 CHUNK = 1 << 16
@@ -34,7 +34,7 @@ def search_exhaustively(setting: SearchSetting, journal: Journal) -> ShapeOutcom
 def _certificate_key(setting: SearchSetting) -> str:
     return setting.objective.key_of(
         {
-            "space": SPACE_NAME,
+            "space": setting.space,
             "space_version": SPACE_VERSION,
             "quick": setting.quick,
             "baseline": plan_to_json(setting.baseline.plan),
@@ -44,7 +44,9 @@ def _certificate_key(setting: SearchSetting) -> str:
 
 def _search(setting: SearchSetting) -> ShapeOutcome:
     baseline = setting.baseline
-    space = build_space(setting.problem, setting.spec, baseline.plan, quick=setting.quick)
+    space = build_space(
+        setting.problem, setting.spec, baseline.plan, quick=setting.quick, name=setting.space
+    )
     best, expressible = BestPlans(TOP_COUNT, baseline.plan), BestPlans(1, baseline.plan)
     for kept in (best, expressible):
         kept.add_one(baseline.plan, baseline.cost.task_duration_us)
@@ -80,10 +82,10 @@ def _evaluate_top(setting: SearchSetting, best: BestPlans) -> list[EvaluatedPlan
     return sorted(top, key=lambda item: rank_time(item.cost.task_duration_us))
 
 
-def _certify(setting: SearchSetting, space: TileSpace, best: EvaluatedPlan) -> Certificate:
+def _certify(setting: SearchSetting, space: PlanSpace, best: EvaluatedPlan) -> Certificate:
     """The certificate; `best_us` is the winner's time, the least of all to six digits."""
     return Certificate(
-        space=SPACE_NAME,
+        space=space.name,
         restriction=space.restriction,
         evaluator=setting.objective.evaluator_name,
         cartesian=space.cartesian,

@@ -12,6 +12,7 @@ from hwmodel.spec import HardwareSpec
 from studies.expressible import find_new_field
 from studies.objective import Objective
 from studies.outcome import Certificate, EvaluatedPlan, ShapeOutcome
+from studies.space_axes import TILES
 
 TOP_COUNT = 16
 """Best plans that an outcome holds (specification: studies.md, cascade K of `standard`)."""
@@ -29,6 +30,7 @@ class SearchSetting:
         baseline_strategy: the vendor's strategy.
         baseline_violations: legality rules the vendor's plan breaks, as text.
         quick: restrict the space to the quick preset's.
+        space: name of the space.
     """
 
     problem: GemmProblem
@@ -38,6 +40,7 @@ class SearchSetting:
     baseline_strategy: str
     baseline_violations: tuple[str, ...]
     quick: bool
+    space: str = TILES
 
     def new_field(self, plan: KernelPlan) -> str:
         """First field of the plan that the vendor's tiling data cannot carry; else empty."""
@@ -77,7 +80,12 @@ class SearchSetting:
 
 
 def build_setting(
-    problem: GemmProblem, spec: HardwareSpec, objective: Objective, *, quick: bool
+    problem: GemmProblem,
+    spec: HardwareSpec,
+    objective: Objective,
+    *,
+    quick: bool,
+    space: str = TILES,
 ) -> SearchSetting:
     """The setting of a search, with the vendor's decision.
 
@@ -95,4 +103,5 @@ def build_setting(
         baseline_strategy=decision.strategy,
         baseline_violations=tuple(f"{item.rule}: {item.sentence}" for item in violations),
         quick=quick,
+        space=space,
     )

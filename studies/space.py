@@ -120,8 +120,7 @@ class PlanSpace:
 
     def index_of(self, plan: KernelPlan) -> int | None:
         """Number of a canonical plan; None when the space does not hold it."""
-        index = find_index(self.cells, self.ends, self.walks, plan)
-        return index if index is not None and self.plan(index) == plan else None
+        return find_index(self.cells, self.ends, self.walks, plan)
 
     def neighbours(self, index: int) -> IntColumn:
         """Numbers of the points one step away in one field, ascending.

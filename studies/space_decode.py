@@ -1,13 +1,14 @@
 """From numbers of points to the columns of a PlanBatch, compiled.
 
-Consecutive numbers cost an increment each, others a search for the cell and a division per factor.
+Runs of consecutive numbers are filled at once; a number on its own costs a search for its cell and
+a division per factor.
 """
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hwmodel.footprint import DOUBLE_BUFFER
-from hwmodel.jit import jit
+from hwmodel.jit import inline, jit
 from hwmodel.legality import FULL_LOAD_SLOTS
 from hwmodel.plan import StreamKOrder
 from studies.space_cells import CELL_COLUMNS, STREAM_K_ORDERS, IntMatrix
@@ -34,15 +35,34 @@ PLAN_COLUMNS = (
 )
 """Rows of the decoded matrix: the fields of a PlanBatch."""
 
+_CONSTANT_NAMES = (
+    "template",
+    "base_m",
+    "base_n",
+    "base_k",
+    "db_l0c",
+    "ub_db",
+    "l0c_output",
+    "used_core_num",
+)
+_CONSTANT = tuple(CELL_COLUMNS.index(name) for name in _CONSTANT_NAMES)
+_CONSTANT_TO = tuple(PLAN_COLUMNS.index(name) for name in _CONSTANT_NAMES)
+"""Columns that a cell hands on as they are: rows of the cells and of the plans."""
+
 (
-    _TEMPLATE,
-    _BASE_M,
-    _BASE_N,
-    _BASE_K,
-    _DB_L0C,
-    _L0C_OUTPUT,
-    _UB_DB,
-    _USED_CORE_NUM,
+    _STEP_K,
+    _L1_BUFFER_NUM,
+    _RESIDENT_SLABS,
+    _WINDOW_LEN,
+    _SERPENTINE,
+    _TO_M_TAIL_CNT,
+    _TO_N_TAIL_CNT,
+    _SINGLE_CORE_K,
+    _SK_ORDER,
+) = (number for number, name in enumerate(PLAN_COLUMNS) if name not in _CONSTANT_NAMES)
+"""The other rows of the plans."""
+
+(
     _M_TAIL_CNT,
     _N_TAIL_CNT,
     _TAIL_COUNT,
@@ -58,11 +78,10 @@ PLAN_COLUMNS = (
     _PIECE_START,
     _PIECE_COUNT,
     _ORDER_COUNT,
-) = range(len(CELL_COLUMNS))
-"""Rows of the matrix of cells."""
+) = (number for number, name in enumerate(CELL_COLUMNS) if name not in _CONSTANT_NAMES)
+"""The other rows of the cells."""
 
 _ORDER_CODES = tuple(list(StreamKOrder).index(order) for order in STREAM_K_ORDERS)
-_FIRST_ORDER, _SECOND_ORDER, _THIRD_ORDER = _ORDER_CODES
 
 
 def decode(
@@ -95,67 +114,83 @@ def _decode(
     single_core_k: NDArray[np.int64],
     plans: NDArray[np.int64],
 ) -> None:
-    cell = -1
-    end = previous = window = order = piece = tail = resident = step = 0
-    for row in range(len(indices)):
-        index = indices[row]
-        if cell >= 0 and index == previous + 1 and index < end:
-            window += 1
-            if window == cells[_WINDOW_COUNT, cell]:
-                window = 0
-                order += 1
-                if order == cells[_ORDER_COUNT, cell]:
-                    order = 0
-                    piece += 1
-                    if piece == cells[_PIECE_COUNT, cell]:
-                        piece = 0
-                        tail += 1
-                        if tail == cells[_TAIL_COUNT, cell]:
-                            tail = 0
-                            resident += 1
-                            if resident == cells[_RESIDENT_COUNT, cell]:
-                                resident = 0
-                                step += 1
-        else:
-            cell = np.searchsorted(ends, index, side="right")
-            end = ends[cell]
-            rest = index - (ends[cell - 1] if cell > 0 else 0)
-            window = rest % cells[_WINDOW_COUNT, cell]
-            rest //= cells[_WINDOW_COUNT, cell]
-            order = rest % cells[_ORDER_COUNT, cell]
-            rest //= cells[_ORDER_COUNT, cell]
-            piece = rest % cells[_PIECE_COUNT, cell]
-            rest //= cells[_PIECE_COUNT, cell]
-            tail = rest % cells[_TAIL_COUNT, cell]
-            rest //= cells[_TAIL_COUNT, cell]
-            resident = rest % cells[_RESIDENT_COUNT, cell]
-            step = rest // cells[_RESIDENT_COUNT, cell]
-        previous = index
-        step_k = cells[_FIRST_STEP, cell] + step
+    """Fill `plans` run by run: consecutive numbers in one cell."""
+    first = 0
+    while first < len(indices):
+        index = indices[first]
+        cell = np.searchsorted(ends, index, side="right")
+        last = first + 1
+        most = first + ends[cell] - index
+        while last < min(len(indices), most) and indices[last] == index + last - first:
+            last += 1
+        _fill_constant(cells, cell, first, last, plans)
+        start = ends[cell - 1] if cell > 0 else 0
+        _fill_variable(cells, cell, index - start, first, last, windows, single_core_k, plans)
+        first = last
+
+
+@inline
+def _fill_constant(
+    cells: NDArray[np.int64], cell: int, first: int, last: int, plans: NDArray[np.int64]
+) -> None:
+    """The columns that all points of a cell have in common."""
+    for number in range(len(_CONSTANT)):
+        value = cells[_CONSTANT[number], cell]
+        to = _CONSTANT_TO[number]
+        for row in range(first, last):
+            plans[to, row] = value
+
+
+@inline
+def _fill_variable(
+    cells: NDArray[np.int64],
+    cell: int,
+    offset: int,
+    first: int,
+    last: int,
+    windows: NDArray[np.int64],
+    single_core_k: NDArray[np.int64],
+    plans: NDArray[np.int64],
+) -> None:
+    """The columns that differ, from the point at `offset` of the cell on."""
+    window_count = cells[_WINDOW_COUNT, cell]
+    order_count = cells[_ORDER_COUNT, cell]
+    piece_count = cells[_PIECE_COUNT, cell]
+    tail_count = cells[_TAIL_COUNT, cell]
+    window_start = cells[_WINDOW_START, cell]
+    row = first
+    while row < last:
+        # Points with the same other fields and consecutive windows.
+        rest = offset // window_count
+        window = offset - rest * window_count
+        run = min(window_count - window, last - row)
+        order = rest % order_count
+        rest //= order_count
+        piece = rest % piece_count
+        rest //= piece_count
+        tail = rest % tail_count
+        rest //= tail_count
+        resident = rest % cells[_RESIDENT_COUNT, cell]
+        step_k = cells[_FIRST_STEP, cell] + rest // cells[_RESIDENT_COUNT, cell]
         slabs = cells[_FIRST_RESIDENT, cell] + resident * cells[_RESIDENT_STRIDE, cell]
         wide = step_k <= cells[_FOUR_SLOT_STEPS, cell] and (
             slabs <= cells[_FOUR_SLOT_RESIDENTS, cell]
         )
-        order_code = _FIRST_ORDER
-        if order == 1:
-            order_code = _SECOND_ORDER
-        elif order == 2:
-            order_code = _THIRD_ORDER
-        at = cells[_WINDOW_START, cell] + window
-        plans[0, row] = cells[_TEMPLATE, cell]
-        plans[1, row] = cells[_BASE_M, cell]
-        plans[2, row] = cells[_BASE_N, cell]
-        plans[3, row] = cells[_BASE_K, cell]
-        plans[4, row] = step_k
-        plans[5, row] = FULL_LOAD_SLOTS if wide else DOUBLE_BUFFER
-        plans[6, row] = slabs
-        plans[7, row] = cells[_DB_L0C, cell]
-        plans[8, row] = cells[_UB_DB, cell]
-        plans[9, row] = cells[_L0C_OUTPUT, cell]
-        plans[10, row] = windows[0, at]
-        plans[11, row] = windows[1, at]
-        plans[12, row] = cells[_M_TAIL_CNT, cell] if tail == 0 else 1
-        plans[13, row] = cells[_N_TAIL_CNT, cell] if tail == 0 else 1
-        plans[14, row] = single_core_k[cells[_PIECE_START, cell] + piece]
-        plans[15, row] = order_code
-        plans[16, row] = cells[_USED_CORE_NUM, cell]
+        slots = FULL_LOAD_SLOTS if wide else DOUBLE_BUFFER
+        m_tail = cells[_M_TAIL_CNT, cell] if tail == 0 else 1
+        n_tail = cells[_N_TAIL_CNT, cell] if tail == 0 else 1
+        piece_k = single_core_k[cells[_PIECE_START, cell] + piece]
+        order_code = _ORDER_CODES[order]
+        at = window_start + window - row
+        for place in range(row, row + run):
+            plans[_STEP_K, place] = step_k
+            plans[_L1_BUFFER_NUM, place] = slots
+            plans[_RESIDENT_SLABS, place] = slabs
+            plans[_TO_M_TAIL_CNT, place] = m_tail
+            plans[_TO_N_TAIL_CNT, place] = n_tail
+            plans[_SINGLE_CORE_K, place] = piece_k
+            plans[_SK_ORDER, place] = order_code
+            plans[_WINDOW_LEN, place] = windows[0, at + place]
+            plans[_SERPENTINE, place] = windows[1, at + place]
+        row += run
+        offset += run

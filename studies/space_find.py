@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from hwmodel.footprint import DOUBLE_BUFFER
+from hwmodel.legality import FULL_LOAD_SLOTS
 from hwmodel.plan import KernelPlan, L0cOutput
 from hwmodel.plan_batch import TEMPLATE_CODES
 from studies.space_cells import COUNT_COLUMNS, STREAM_K_ORDERS, Cells, Walks
@@ -11,15 +13,14 @@ _OUTPUT_CODES = {output: code for code, output in enumerate(L0cOutput)}
 
 
 def find_index(cells: Cells, ends: IntColumn, walks: Walks, plan: KernelPlan) -> int | None:
-    """Number of the point with the plan's free fields; None when there is none.
-
-    The fields that follow from the free ones are not compared.
-    """
+    """Number of the point that the plan is, in every field; None when it is none."""
     tile = _tile_cells(cells, TEMPLATE_CODES[plan.template], plan.base_m, plan.base_n)
     alike = (
         (cells.base_k[tile] == plan.base_k)
         & (cells.db_l0c[tile] == plan.db_l0c)
         & (cells.l0c_output[tile] == _OUTPUT_CODES[plan.l0c_output])
+        & (cells.ub_db[tile] == plan.ub_db)
+        & (cells.used_core_num[tile] == plan.used_core_num)
     )
     for cell in (np.flatnonzero(alike) + tile.start).tolist():
         digits = _find_digits(cells, walks, cell, plan)
@@ -58,7 +59,12 @@ def _find_digits(
         walks.serpentine[windows] == plan.serpentine
     )
     same_piece = pieces == plan.single_core_k
-    if off or not same_window.any() or not same_piece.any() or tails not in {own_tails, (1, 1)}:
+    wide = plan.step_k <= cells.four_slot_steps[cell]
+    wide &= plan.resident_slabs <= cells.four_slot_residents[cell]
+    slots = FULL_LOAD_SLOTS if wide else DOUBLE_BUFFER
+    if off or plan.l1_buffer_num != slots or tails not in {own_tails, (1, 1)}:
+        return None
+    if not same_window.any() or not same_piece.any():
         return None
     digits = (
         plan.step_k - int(cells.first_step[cell]),
