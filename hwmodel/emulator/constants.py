@@ -32,6 +32,8 @@ class EmulatorConstants:
     grains per tick; `*_ticks*` are times; `*_f` are shares times 4,096. `fractal_ticks_*` is the
     cube's time of one fractal step; `l2_bytes` is the whole L2, on which the vendor's cache mode
     depends, `l2_capacity_bytes` the part of it that holds objects.
+    `hbm_writes_alone` is 1 where the write-back does not share the HBM with the reads and each has
+    its whole rate: no chip does that, but a study asks about it.
     """
 
     launch_ticks: int
@@ -60,6 +62,7 @@ class EmulatorConstants:
     mixed_kernel_extra_ticks: int
     l2_bytes: int
     l2_capacity_bytes: int
+    hbm_writes_alone: int = 0
 
 
 def ticks(cycles: float) -> int:

@@ -76,6 +76,7 @@ from hwmodel.emulator.layout import (
     WAITS_FOR,
     WATCH_HEAD,
     WATCH_TAIL,
+    WRITES_ALONE,
     WRITES_BACK,
 )
 from hwmodel.emulator.loads import begin_load, complete_load, issue_load
@@ -111,17 +112,21 @@ def next_hbm(par: Vector, glob: Vector, share: Cube, watch: Matrix) -> int:
     """When HBM serves a share, reaches a watch or ends the write-back."""
     head, tail = glob[SHARE_HEAD + HBM], glob[SHARE_TAIL + HBM]
     users = tail - head
-    target = NEVER
+    target, alone = NEVER, NEVER
     if users:
         target = share[HBM, TARGET, head]
     if glob[WRITES_BACK]:
-        users += WRITE_BACK_SHARES
-        target = min(target, glob[UNTIL])
+        reached = glob[UNTIL]
         if glob[WATCH_HEAD] < glob[WATCH_TAIL]:
-            target = min(target, watch[TARGET, glob[WATCH_HEAD] % watch.shape[1]])
+            reached = min(reached, watch[TARGET, glob[WATCH_HEAD] % watch.shape[1]])
+        if par[WRITES_ALONE]:
+            alone = reached
+        else:
+            users += WRITE_BACK_SHARES
+            target = min(target, reached)
     if users == 0:
-        return NEVER
-    return foresee(glob, HBM, target, users, par[HBM_GRAINS])
+        return alone
+    return min(alone, foresee(glob, HBM, target, users, par[HBM_GRAINS]))
 
 
 @inline
@@ -139,7 +144,7 @@ def move_clocks(par: Vector, glob: Vector, now: int) -> None:
     """Both virtual clocks and the time advance to `now`."""
     passed = now - glob[NOW]
     users = glob[SHARE_TAIL + HBM] - glob[SHARE_HEAD + HBM]
-    if glob[WRITES_BACK]:
+    if glob[WRITES_BACK] and not par[WRITES_ALONE]:
         users += WRITE_BACK_SHARES
     if users:
         glob[CLOCK + HBM] += passed * par[HBM_GRAINS] // users

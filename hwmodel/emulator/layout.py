@@ -47,13 +47,14 @@ numbers the entries of one of them.
     L0B_Q,
     AIV_STORE_Q,
     WRITE_COST,
+    WRITES_ALONE,
     LINE_WASTE,
     ROW_TICKS,
     PARTIAL_TICKS,
     FRACTAL_TICKS,
     TILE_TICKS,
     PAR_SIZE,
-) = range(47)
+) = range(48)
 
 # Values of par[KEEP]: what stays in L1.
 KEEP_NOTHING, KEEP_A, KEEP_B, KEEP_A_PANEL, KEEP_B_PANEL = range(5)

@@ -19,6 +19,7 @@ from hwmodel.emulator.layout import (
     EVICTED_IN_FLIGHT,
     FREE_SLOT,
     HBM,
+    HBM_GRAINS,
     HBM_WRITE_BYTES,
     IN_DATA,
     IN_FLIGHT,
@@ -52,6 +53,7 @@ from hwmodel.emulator.layout import (
     WATCH_TAIL,
     WHO,
     WRITE_COST,
+    WRITES_ALONE,
     WRITES_BACK,
 )
 from hwmodel.jit import inline, jit
@@ -125,12 +127,20 @@ def release_shares(
     glob[SHARE_HEAD + resource] = head
 
 
+@inline
+def write_back_clock(par: Vector, glob: Vector) -> int:
+    """What the write-back's end counts on: HBM's clock, or the time where it has HBM to itself."""
+    if par[WRITES_ALONE]:
+        return int(glob[NOW])
+    return int(glob[CLOCK + HBM])
+
+
 @jit
 def release_watches(
     par: Vector, glob: Vector, chan: Matrix, timers: Vector, watch: Matrix
 ) -> None:
-    """Watches that HBM's clock has reached, then the end of the write-back."""
-    clock = glob[CLOCK + HBM]
+    """Watches that the write-back has reached, then its end."""
+    clock = write_back_clock(par, glob)
     room = watch.shape[1]
     while glob[WATCH_HEAD] < glob[WATCH_TAIL]:
         at = glob[WATCH_HEAD] % room
@@ -221,13 +231,17 @@ def evict(
     if dirty_bytes == 0:
         return
     glob[HBM_WRITE_BYTES] += dirty_bytes
-    clock = glob[CLOCK + HBM]
+    clock = write_back_clock(par, glob)
     if not glob[WRITES_BACK]:
         glob[WRITES_BACK] = 1
         glob[UNTIL] = clock
     cost = (dirty_bytes * par[WRITE_COST]) >> SHARE_SHIFT
-    glob[UNTIL] += cost * GRAINS_PER_BYTE // WRITE_BACK_SHARES
-    target = glob[UNTIL] - WRITE_BACK_SLACK
+    if par[WRITES_ALONE]:
+        glob[UNTIL] += cost * GRAINS_PER_BYTE // par[HBM_GRAINS]
+        target = glob[UNTIL] - WRITE_BACK_SLACK_BYTES * GRAINS_PER_BYTE // par[HBM_GRAINS]
+    else:
+        glob[UNTIL] += cost * GRAINS_PER_BYTE // WRITE_BACK_SHARES
+        target = glob[UNTIL] - WRITE_BACK_SLACK
     if target > clock:
         at = glob[WATCH_TAIL] % watch.shape[1]
         watch[TARGET, at] = target

@@ -241,6 +241,7 @@ def _constant_values(problem: GemmProblem, constants: EmulatorConstants) -> dict
         layout.L0B_Q: constants.l1_to_l0b_q,
         layout.AIV_STORE_Q: constants.aiv_store_q,
         layout.WRITE_COST: constants.hbm_write_cost_f,
+        layout.WRITES_ALONE: constants.hbm_writes_alone,
         layout.LINE_WASTE: constants.line_waste_f,
         layout.ROW_TICKS: constants.row_ticks,
         layout.PARTIAL_TICKS: constants.partial_ticks,

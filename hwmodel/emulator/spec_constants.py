@@ -37,6 +37,10 @@ DEFAULT_RATIO = 1.0
 MACS_BYTES = 32
 """Bytes of a row of a fractal: its elements are C0 = 32 / element size (kernels.md)."""
 
+WRITES_ALONE = "hbm_writes_alone"
+"""Constant that is 1 where writes do not share the HBM with reads; a study asks what that would
+mean (specification: studies.md, H5)."""
+
 CALIBRATED_NAMES = frozenset(
     {
         "launch_us",
@@ -54,6 +58,7 @@ CALIBRATED_NAMES = frozenset(
         "l2_usable_ratio",
         "hbm_read_ratio",
         "hbm_write_cost_ratio",
+        WRITES_ALONE,
         "mte2_port_ratio",
         "cube_efficiency_ratio",
     }
@@ -140,6 +145,7 @@ def constants_from_values(spec: HardwareSpec, values: Mapping[str, float]) -> Em
         l2_capacity_bytes=int(
             spec.buffers.l2_bytes * spec.cache.l2_usable_ratio * ratio("l2_usable_ratio")
         ),
+        hbm_writes_alone=int(values.get(WRITES_ALONE, 0.0)),
     )
 
 
@@ -156,6 +162,8 @@ def find_wrong_value(values: Mapping[str, float]) -> tuple[str, str] | None:
     for name, value in values.items():
         if name not in CALIBRATED_NAMES:
             return name, "is no constant of the emulator; calibrate again"
+        if name == WRITES_ALONE and value not in (0.0, 1.0):
+            return name, f"is {value}, must be 0 or 1; calibrate again"
         if not isfinite(value) or value < 0 or (value == 0 and name in _RATES):
             return name, f"is {value}, must be positive; calibrate again"
     return None

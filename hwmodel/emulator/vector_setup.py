@@ -213,6 +213,7 @@ def _constant_values(constants: EmulatorConstants) -> dict[int, int]:
         layout.L2_GRAINS: constants.l2_grains,
         layout.AIV_STORE_Q: constants.aiv_store_q,
         layout.WRITE_COST: constants.hbm_write_cost_f,
+        layout.WRITES_ALONE: constants.hbm_writes_alone,
         layout.LINE_WASTE: constants.line_waste_f,
         layout.ROW_TICKS: constants.row_ticks,
         LANES: constants.vector_lanes,

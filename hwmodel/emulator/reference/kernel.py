@@ -337,7 +337,11 @@ def _make_kernel(
         ],
         l2_cache=L2Cache(capacity_bytes=constants.l2_capacity_bytes),
         l2=SharedResource(grains=constants.l2_grains),
-        hbm=Hbm(grains=constants.hbm_grains, write_cost_f=constants.hbm_write_cost_f),
+        hbm=Hbm(
+            grains=constants.hbm_grains,
+            write_cost_f=constants.hbm_write_cost_f,
+            writes_alone=bool(constants.hbm_writes_alone),
+        ),
     )
 
 

@@ -155,9 +155,14 @@ class Hbm(SharedResource):
         is_writing_back: the write-back is active.
         watches: clock value that a channel waits for, by the channel's number.
         written_bytes: dirty bytes written back so far.
+        writes_alone: the write-back has the whole rate to itself, and so have the reads; its end
+            and the watches are then times, not places on the clock.
+        time: now, in ticks.
     """
 
     write_cost_f: int
+    writes_alone: bool = False
+    time: int = 0
     write_back_until: int = 0
     is_writing_back: bool = False
     watches: dict[int, int] = field(default_factory=dict)
@@ -165,35 +170,60 @@ class Hbm(SharedResource):
 
     def shares(self) -> int:
         """Shares of the channels and of the write-back."""
-        return len(self.targets) + (WRITE_BACK_SHARES if self.is_writing_back else 0)
+        is_sharing = self.is_writing_back and not self.writes_alone
+        return len(self.targets) + (WRITE_BACK_SHARES if is_sharing else 0)
+
+    def advance(self, elapsed_ticks: int) -> None:
+        """Move clock and time on."""
+        SharedResource.advance(self, elapsed_ticks)
+        self.time += elapsed_ticks
 
     def aims(self) -> list[int]:
         """Targets, watches, and the end of the write-back."""
+        if self.writes_alone:
+            return list(self.targets.values())
+        return [*self.targets.values(), *self._write_back_aims()]
+
+    def foresee(self, now: int) -> int | None:
+        """Time of the next aim if nothing changes before, None without one."""
+        foreseen = SharedResource.foresee(self, now)
+        times = [] if foreseen is None else [foreseen]
+        if self.writes_alone:
+            times += self._write_back_aims()
+        return min(times, default=None)
+
+    def _write_back_aims(self) -> list[int]:
         ends = [self.write_back_until] if self.is_writing_back else []
-        return [*self.targets.values(), *self.watches.values(), *ends]
+        return [*self.watches.values(), *ends]
+
+    def _position(self) -> int:
+        """What the end of the write-back is counted on."""
+        return self.time if self.writes_alone else self.clock
 
     def write_back(self, channel: int, dirty_bytes: int) -> bool:
         """Take evicted bytes; returns whether the channel that evicted them has to wait."""
         if dirty_bytes == 0:
             return False
         self.written_bytes += dirty_bytes
+        position = self._position()
         if not self.is_writing_back:
-            self.write_back_until = self.clock
+            self.write_back_until = position
         cost_bytes = dirty_bytes * self.write_cost_f // SHARE_ONE
-        self.write_back_until += cost_bytes * GRAINS_PER_BYTE // WRITE_BACK_SHARES
-        self.is_writing_back = self.clock < self.write_back_until
-        slack = WRITE_BACK_SLACK_BYTES * GRAINS_PER_BYTE // WRITE_BACK_SHARES
+        speed = self.grains if self.writes_alone else WRITE_BACK_SHARES
+        self.write_back_until += cost_bytes * GRAINS_PER_BYTE // speed
+        self.is_writing_back = position < self.write_back_until
+        slack = WRITE_BACK_SLACK_BYTES * GRAINS_PER_BYTE // speed
         watch = self.write_back_until - slack
-        if watch <= self.clock:
+        if watch <= position:
             return False
         self.watches[channel] = watch
         return True
 
     def pop_reached(self) -> list[int]:
         """Release the reached watches, and end the write-back if it is time."""
-        reached = sorted(at for at, watch in self.watches.items() if watch <= self.clock)
+        reached = sorted(at for at, watch in self.watches.items() if watch <= self._position())
         for channel in reached:
             del self.watches[channel]
-        if self.write_back_until <= self.clock:
+        if self.write_back_until <= self._position():
             self.is_writing_back = False
         return reached

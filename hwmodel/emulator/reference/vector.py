@@ -103,7 +103,11 @@ class VectorKernel:
         # One L1 step of the slab maker is a step here.
         self.plan = replace(plan, step_k=1)
         self.is_clearing = plan.template is Template.K_EQUAL_ZERO
-        self.hbm = Hbm(grains=constants.hbm_grains, write_cost_f=constants.hbm_write_cost_f)
+        self.hbm = Hbm(
+            grains=constants.hbm_grains,
+            write_cost_f=constants.hbm_write_cost_f,
+            writes_alone=bool(constants.hbm_writes_alone),
+        )
         self.l2 = SharedResource(grains=constants.l2_grains)
         self.cache = L2Cache(capacity_bytes=constants.l2_capacity_bytes)
         self.now = 0

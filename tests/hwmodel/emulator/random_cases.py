@@ -30,6 +30,8 @@ PARTIAL = {Template.A_PARTIAL, Template.B_PARTIAL}
 PANEL = {Template.A_PANEL, Template.B_PANEL}
 FIXPIPE = {Template.ASWT, Template.B_FULL, Template.STREAM_K, Template.BASE}
 MAX_CORES = 5
+WRITES_ALONE_SHARE = 0.3
+"""Chips on which writes do not share the HBM with reads."""
 MAX_L1_STEPS = 400
 
 
@@ -220,6 +222,7 @@ def make_constants(random: Random, problem: GemmProblem) -> EmulatorConstants:
         l2_capacity_bytes=random.choice(
             (0, 1 << 30, total, *(int(random.uniform(low, 1.0) * total) for low in (0, 0, 0.3)))
         ),
+        hbm_writes_alone=int(random.random() < WRITES_ALONE_SHARE),
     )
 
 

@@ -334,3 +334,22 @@ def test_too_many_tiles_are_refused() -> None:
     plan = _plan(problem, base_m=16, base_n=16, base_k=16)
     with pytest.raises(InputError, match="slabs and tiles, more than the"):
         emulate(problem, plan, CHIP)
+
+
+def test_writes_that_do_not_share_the_hbm_never_slow_a_kernel_down() -> None:
+    # C is four times L2 and little is computed: the write-back holds reads up all the time.
+    chip = replace(CHIP, l2_capacity_bytes=2**19)
+    problem = GemmProblem(m=1024, k=256, n=1024)
+    plan = KernelPlan(
+        template=Template.ASWT,
+        base_m=128,
+        base_n=128,
+        base_k=64,
+        step_k=4,
+        single_core_k=256,
+        used_core_num=32,
+    )
+    shared = emulate(problem, plan, chip)
+    alone = emulate(problem, plan, replace(chip, hbm_writes_alone=1))
+    assert shared.hbm_write_bytes > 2**20
+    assert alone.makespan_ticks < shared.makespan_ticks

@@ -8,6 +8,7 @@ from hwmodel.emulator.constants import ticks
 from hwmodel.emulator.spec_constants import (
     CALIBRATED_NAMES,
     EMULATOR_MODEL,
+    WRITES_ALONE,
     constants_from_spec,
     constants_from_values,
 )
@@ -59,12 +60,19 @@ def test_calibrated_values_win(spec: HardwareSpec) -> None:
 
 @pytest.mark.parametrize("name", sorted(CALIBRATED_NAMES))
 def test_every_calibrated_value_counts(spec: HardwareSpec, name: str) -> None:
-    assert constants_from_values(spec, {name: 0.9}) != constants_from_values(spec, {name: 0.6})
+    low, high = (0.0, 1.0) if name == WRITES_ALONE else (0.6, 0.9)
+    assert constants_from_values(spec, {name: low}) != constants_from_values(spec, {name: high})
 
 
 @pytest.mark.parametrize(
     ("name", "value"),
-    [("tile_cycle", 1.0), ("tile_cycles", -1.0), ("mte2_port_ratio", 0.0), ("launch_us", 1e999)],
+    [
+        ("tile_cycle", 1.0),
+        ("tile_cycles", -1.0),
+        ("mte2_port_ratio", 0.0),
+        ("launch_us", 1e999),
+        (WRITES_ALONE, 0.5),
+    ],
 )
 def test_senseless_values_are_rejected(spec: HardwareSpec, name: str, value: float) -> None:
     with pytest.raises(HardwareSpecError, match=name):
