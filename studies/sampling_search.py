@@ -15,16 +15,25 @@ from hwmodel.plan import KernelPlan
 from hwmodel.plan_batch import PlanBatch
 from hwmodel.problem import GemmProblem
 from studies.journal import EVALUATION_KIND, Journal, JsonRecord, read_by_key
+from studies.objective import build_objective
 from studies.outcome import EvaluatedPlan, ShapeOutcome
 from studies.outcome_json import cost_from_json, cost_to_json, plan_to_json, problem_to_json
 from studies.ranking import order_plans, rank_times, tie_limit
 from studies.setting import TOP_COUNT, SearchSetting
-from studies.space import TileSpace, build_space
-from studies.strategies import build_strategy
+from studies.space import PlanSpace, build_space
+from studies.strategies import PRIOR, build_strategy
+from studies.strategies.plan_points import PlanPoints
+from studies.strategies.points import FloatArray
 from studies.strategies.protocol import Times
 
 BATCH = 10
 """Points asked at once; fixed, so that the course of a search depends on its seed alone."""
+PRIOR_BATCH = 1
+"""The same for `prior`, which makes the most of every single evaluation."""
+RANKING_EVALUATOR = "pipeline"
+"""Model whose ranking `prior` starts from when another one is searched."""
+RANKING_CHUNK = 1 << 16
+"""Points ranked at once."""
 SEED_BYTES = 4
 """A strategy's seed is a 32-bit number."""
 
@@ -37,7 +46,8 @@ def search_by_sampling(
     log = _EvaluationLog(setting, journal)
     log.evaluate([setting.baseline.plan])
     if len(space):
-        _sample(space, strategy, derive_seed(seed, setting.problem), trials, log)
+        ranking = rank_points(setting, space) if strategy == PRIOR else None
+        _sample(space, strategy, derive_seed(seed, setting.problem), trials, log, ranking)
     evaluated = log.evaluated
     times_us = np.array([item.cost.task_duration_us for item in evaluated])
     ranks = rank_times(times_us)
@@ -55,17 +65,39 @@ def search_by_sampling(
     )
 
 
+def rank_points(setting: SearchSetting, space: PlanSpace) -> FloatArray | None:
+    """The pipeline model's time of every point, microseconds; None when it is what is searched."""
+    if setting.objective.evaluator_name == RANKING_EVALUATOR:
+        return None
+    model = build_objective(setting.problem, setting.spec, RANKING_EVALUATOR)
+    starts = range(0, len(space), RANKING_CHUNK)
+    return np.concatenate(
+        [
+            model.estimate_us(
+                space.plans(np.arange(start, min(start + RANKING_CHUNK, len(space))))
+            )
+            for start in starts
+        ]
+    )
+
+
 def _sample(
-    space: TileSpace, strategy_name: str, seed: int, trials: int, log: "_EvaluationLog"
+    space: PlanSpace,
+    strategy_name: str,
+    seed: int,
+    trials: int,
+    log: "_EvaluationLog",
+    ranking: FloatArray | None,
 ) -> None:
     """Evaluate the strategy's points until there are `trials` evaluations or no points left."""
-    strategy = build_strategy(strategy_name, space, seed)
+    strategy = build_strategy(strategy_name, PlanPoints(space), seed, ranking)
+    size = PRIOR_BATCH if strategy_name == PRIOR else BATCH
     baseline = log.evaluated[0]
     baseline_index = space.index_of(baseline.plan)
     if baseline_index is not None:
         strategy.observe(baseline_index, baseline.cost.task_duration_us)
     while (open_trials := trials - len(log.evaluated)) > 0:
-        batch = strategy.ask(min(BATCH, open_trials))
+        batch = strategy.ask(min(size, open_trials))
         if len(batch) == 0:
             return
         plans = space.plans(batch)

@@ -14,7 +14,7 @@ from studies.outcome import ShapeOutcome
 from studies.sampling_search import search_by_sampling
 from studies.setting import build_setting
 from studies.space import SPACE_NAME
-from studies.strategies import EXHAUSTIVE, STRATEGY_NAMES
+from studies.strategies import EXHAUSTIVE, STRATEGY_NAMES, check_strategy
 
 __all__ = ["Effort", "Journal", "JsonRecord", "SearchOptions", "check_options", "search_shape"]
 
@@ -33,7 +33,7 @@ class SearchOptions:
 
     Attributes:
         study: name of the study, e.g. `tiles`.
-        strategy: `exhaustive`, `random` or `tpe`.
+        strategy: one of `studies.strategies.STRATEGY_NAMES`.
         evaluator: name of the objective, e.g. `pipeline`.
         effort: preset of the space; `full` covers what `standard` does.
         trials: evaluations of a sampling strategy, the baseline included.
@@ -76,6 +76,7 @@ def check_options(options: SearchOptions) -> None:
     if options.strategy not in STRATEGY_NAMES:
         known = ", ".join(STRATEGY_NAMES)
         raise InputError(f"strategy {options.strategy!r} is unknown; use one of {known}")
+    check_strategy(options.strategy)
     if options.strategy == EXHAUSTIVE and options.evaluator in SLOW_EVALUATORS:
         sampling = " or ".join(name for name in STRATEGY_NAMES if name != EXHAUSTIVE)
         raise InputError(

@@ -10,7 +10,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-Indices = NDArray[np.int64]
+from studies.strategies.points import Indices
+
 Times = NDArray[np.float64]
 
 
@@ -76,6 +77,11 @@ class TakenPoints:
     def left(self) -> int:
         """Points that are not taken."""
         return self.size - len(self._taken)
+
+    def free(self, indices: Indices) -> NDArray[np.bool_]:
+        """Which of these points are not taken."""
+        taken = np.fromiter(self._taken, dtype=np.int64, count=len(self._taken))
+        return np.asarray(np.isin(indices, taken, invert=True))
 
     def take(self, index: int) -> None:
         """Mark a point as taken.

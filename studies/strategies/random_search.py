@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from studies.strategies.protocol import Indices, TakenPoints, Times, Turn
+from studies.strategies.points import Indices
+from studies.strategies.protocol import TakenPoints, Times, Turn
 
 
 class RandomStrategy:
