@@ -60,7 +60,7 @@ def execute_hypotheses(
     """
 
     def finish(answers: Mapping[GemmProblem, Answer]) -> StudyResults:
-        return _write_results(run, inputs, answers)
+        return _write_results(run, inputs, answers, jobs)
 
     return execute_run(
         run, inputs, finish=finish, render=render_hypotheses, jobs=jobs, stream=stream
@@ -81,7 +81,7 @@ def render_hypotheses(run: RunDirectory) -> None:
 
 
 def _write_results(
-    run: RunDirectory, inputs: RunInputs, answers: Mapping[GemmProblem, Answer]
+    run: RunDirectory, inputs: RunInputs, answers: Mapping[GemmProblem, Answer], jobs: int
 ) -> StudyResults:
     """Results and concatenated journals into the run directory."""
     from studies.hypotheses.results import build_results  # the statistics take a second to import
@@ -95,6 +95,8 @@ def _write_results(
         },
         {problem: answer.message for problem, answer in answers.items() if answer.message},
         inputs.options,
+        inputs.spec,
+        jobs=jobs,
     )
     run.write_trials([run.journal_path(row) for row in distinct_problems(inputs.rows)])
     write_hypotheses(results, run.path / RESULTS_JSON_NAME, run.path / RESULTS_CSV_NAME)

@@ -117,8 +117,7 @@ class WindowEffect:
         tail_ratio: r by the judge on a chip whose L2 holds everything: blocks of the last round
             and the order of first accesses, no capacity.
         l2_ratio: r over `tail_ratio`: what the reuse in a finite L2 adds.
-        sweep: every window of the space, longest last; empty unless the shape is typical of its
-            kind (`h2_window.is_typical`).
+        sweep: every window of the space, serpentine first, longest last.
     """
 
     m_tiles: int

@@ -1,7 +1,7 @@
 """How much a run does at each effort: draws of the hardware, plans judged, rows of domain lists.
 
-Rough cost on two cores, all studies, the 206 bundled shapes and the three domain lists: see
-`estimate_minutes`.
+All studies on the 206 bundled shapes and the domain lists take two to four minutes on two cores at
+any effort; at `full` the fits of H5 (c) add as much again.
 """
 
 from collections.abc import Mapping
@@ -28,7 +28,8 @@ class Depth:
         judged_tiles: of H1's candidates, how many of the selector's best the judge sees.
         cascade: plans of the whole space that the judge sees for OPT (studies.md, 64 at full).
         list_step: every how many rows of a domain list are taken.
-        sweeps: windows of typical shapes are judged one by one.
+        sweeps: every window of the space is judged one by one for H2.
+        refits: the emulator is fitted with and without sharing for H5 (c): minutes.
         shape_seconds: rough time of a shape on one core, all studies together; measured.
     """
 
@@ -39,6 +40,7 @@ class Depth:
     cascade: int
     list_step: int
     sweeps: bool
+    refits: bool
     shape_seconds: float
 
     def describe(self) -> str:
@@ -48,6 +50,7 @@ class Depth:
             f"{self.pipeline_draws} draws of the hardware for the selector, "
             f"{self.emulator_draws} for the judge; {self.cascade} plans a shape judged for OPT; "
             f"{rows} of the domain lists"
+            + ("; the emulator fitted with and without sharing" if self.refits else "")
         )
 
 
@@ -60,7 +63,8 @@ DEPTHS: Mapping[str, Depth] = {
         cascade=4,
         list_step=4,
         sweeps=True,
-        shape_seconds=1.0,
+        refits=False,
+        shape_seconds=0.6,
     ),
     Effort.STANDARD: Depth(
         pipeline_draws=16,
@@ -70,7 +74,8 @@ DEPTHS: Mapping[str, Depth] = {
         cascade=16,
         list_step=1,
         sweeps=True,
-        shape_seconds=2.0,
+        refits=False,
+        shape_seconds=0.7,
     ),
     Effort.FULL: Depth(
         pipeline_draws=64,
@@ -80,7 +85,8 @@ DEPTHS: Mapping[str, Depth] = {
         cascade=64,
         list_step=1,
         sweeps=True,
-        shape_seconds=4.0,
+        refits=True,
+        shape_seconds=0.8,
     ),
 }
 """By the name of the effort."""

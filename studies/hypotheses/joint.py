@@ -33,6 +33,7 @@ from studies.hypotheses.h3_residency import (
 )
 from studies.hypotheses.h6_vector import VectorHypothesis, build_vector_plan
 from studies.hypotheses.models import CaseModels, Choice
+from studies.hypotheses.sharing import stop_sharing
 from studies.protocol import Case, Statement
 from studies.windows import select_windows
 
@@ -103,17 +104,21 @@ def build_candidates(case: Case) -> JointCandidates:
 def choose_jointly(models: CaseModels, candidates: JointCandidates) -> dict[str, Choice]:
     """The selector's choice by study: `joint`, and `joint_without_h1` to `joint_without_h6`.
 
-    JOINT's control and alternatives are scored once; without H5 is another selector's matter and
-    not among them.
+    Without H5 the candidates are all there, but the selector gives reads and writes the whole
+    bandwidth each.
     """
-    times = models.select_us(candidates.plans) if len(candidates.plans) else np.zeros(0)
-    everything = np.ones(len(candidates.plans), dtype=np.bool_)
+    plans = candidates.plans
+    everything = np.ones(len(plans), dtype=np.bool_)
     parts = {JOINT: everything}
     parts |= {f"{JOINT}_without_{name}": candidates.rows_without(name) for name in USES}
-    return {
-        study: models.choose_timed(candidates.plans.select(rows), times[rows])
+    times = models.select_us(plans)
+    choices = {
+        study: models.choose_timed(plans.select(rows), times[rows])
         for study, rows in parts.items()
     }
+    alone = stop_sharing(models.case.spec)
+    choices[f"{JOINT}_without_h5"] = models.choose(plans, spec=alone)
+    return dict(sorted(choices.items()))
 
 
 def _iterate_seeds(case: Case) -> Iterator[_Seed]:

@@ -4,10 +4,13 @@ from collections.abc import Mapping, Sequence
 
 from hwmodel.cost.evaluators import select_evaluator
 from hwmodel.problem import GemmProblem
+from hwmodel.spec import HardwareSpec
 from studies.hypotheses.answers import ShapeAnswer
 from studies.hypotheses.effort import DEPTHS
 from studies.hypotheses.lists import list_sources
 from studies.hypotheses.models import JUDGE, SELECTOR
+from studies.hypotheses.registry import ALL
+from studies.hypotheses.sharing import measure_sharing_errors
 from studies.hypotheses.summary import (
     summarise_field_gaps,
     summarise_proxy,
@@ -23,6 +26,9 @@ def build_results(
     answers: Mapping[GemmProblem, ShapeAnswer],
     refusals: Mapping[GemmProblem, str],
     options: SearchOptions,
+    spec: HardwareSpec,
+    *,
+    jobs: int = 1,
 ) -> StudyResults:
     """Everything that a run says.
 
@@ -31,6 +37,8 @@ def build_results(
         answers: by problem; every problem of the rows is here or among the refusals.
         refusals: why the operator rejects a problem.
         options: what was asked.
+        spec: the chip.
+        jobs: processes for the fits of H5 (c); the results do not depend on it.
     """
     depth = DEPTHS[options.effort]
     studied = tuple(
@@ -55,7 +63,9 @@ def build_results(
         answers=tuple(answers[problem] for problem in distinct if problem in answers),
         verdicts=summarise_studies(options.study, studied, answers),
         proxy=summarise_proxy(studied, answers),
-        sharing=(),
+        sharing=measure_sharing_errors(spec, jobs=jobs)
+        if depth.refits and options.study in {"h5", ALL}
+        else (),
         field_gaps=summarise_field_gaps(studied, answers),
     )
 

@@ -15,14 +15,19 @@ from studies.hypotheses import joint, opt
 from studies.hypotheses.answers import Comparison, ShapeAnswer
 from studies.hypotheses.case import batch_legal, build_case
 from studies.hypotheses.effort import DEPTHS
-from studies.hypotheses.h1_tile_score import choose_frozen, measure_tile_scoring
+from studies.hypotheses.h1_tile_score import (
+    TileScoreHypothesis,
+    choose_frozen,
+    measure_tile_scoring,
+)
 from studies.hypotheses.h2_window import measure_window_effect
 from studies.hypotheses.h3_residency import measure_residency
 from studies.hypotheses.h4_fixpipe import measure_output_effect
 from studies.hypotheses.h5_sharing import decide_corrected, measure_shared_bandwidth
 from studies.hypotheses.h6_vector import measure_vector_effect
 from studies.hypotheses.models import JUDGE, SELECTOR, CaseModels, Choice
-from studies.hypotheses.registry import ALL, H1_FROZEN, H5_RULE, HYPOTHESES
+from studies.hypotheses.registry import ALL, H1_FROZEN, H5_RULE, H5_SELECTOR, HYPOTHESES
+from studies.hypotheses.sharing import stop_sharing
 from studies.journal import Journal, read_by_key
 from studies.outcome_json import from_json, problem_to_json, to_json
 from studies.protocol import Hypothesis
@@ -30,7 +35,7 @@ from studies.search import SearchOptions
 
 ANSWER_KIND = "hypotheses"
 """`kind` of the one record of a problem."""
-ANSWER_VERSION = "1"
+ANSWER_VERSION = "2"
 """Changes whenever an answer may, beyond what the versions of the models say."""
 
 
@@ -142,6 +147,14 @@ class _ShapeStudy:
         plan = models.case.baseline if corrected is None else corrected.plan(0)
         rule = Choice(plan=plan, top=(plan,), candidates=1)
         self._found[H5_RULE] = models.compare(H5_RULE, rule, is_drawn=False)
+        tiles = TileScoreHypothesis()
+        if tiles.in_domain(models.case):
+            candidates = tiles.alternatives(models.case)
+            alone = models.choose(candidates, spec=stop_sharing(models.case.spec))
+            shared = models.choose(candidates)
+            self._found[H5_SELECTOR] = models.compare(
+                H5_SELECTOR, shared, control=alone.plan, is_drawn=False
+            )
         return replace(answer, h5=measure_shared_bandwidth(models.case))
 
     def _add_h6(self, answer: ShapeAnswer, plans: PlanBatch | None, _: Choice) -> ShapeAnswer:

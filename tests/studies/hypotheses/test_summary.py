@@ -8,6 +8,7 @@ import pytest
 
 from hwmodel.plan import KernelPlan, Template
 from hwmodel.problem import GemmProblem
+from hwmodel.spec_io import load_hardware
 from studies.gap import Coverage
 from studies.hypotheses.answers import BestKnown, Comparison, JudgedPlan, ShapeAnswer, TileScoring
 from studies.hypotheses.domain import list_domain
@@ -24,6 +25,7 @@ from studies.hypotheses.verdicts import RowState, StudiedRow, Verdict
 from studies.search import Effort, SearchOptions
 from studies.shape_rows import ShapeRow
 
+SPEC = load_hardware("ascend950pr-9589")
 PLAN = KernelPlan(
     template=Template.ASWT, base_m=256, base_n=256, base_k=64, step_k=4, single_core_k=64,
     used_core_num=32,
@@ -269,7 +271,7 @@ def test_results_hold_rejected_rows_and_expected_numbers_are_rounded() -> None:
     ]
     answers = {good: answer_of(good, comparison("h1", 1.123456789))}
     options = SearchOptions(study="h1", effort=Effort.QUICK)
-    results = build_results(rows, answers, {bad: "refused"}, options)
+    results = build_results(rows, answers, {bad: "refused"}, options, SPEC)
     assert [row.state for row in results.rows] == [RowState.OK, RowState.REJECTED]
     assert results.rows[1].message == "refused"
     assert results.answers == (answers[good],)
