@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 import hwmodel.jit as jit_module
 from hwmodel.cost.breakdown import CostBreakdown
 from hwmodel.cost.constants import PIPELINE_MODEL, PipelineConstants, pipeline_constants
-from hwmodel.cost.kernel_costs import build_breakdown
+from hwmodel.cost.explanation import build_breakdown
 from hwmodel.cost.plan_costs import Model, PlanColumns, estimate_batch, explain_row
 from hwmodel.cost.terms import chip_rates, problem_terms
 from hwmodel.plan import KernelPlan, Template
@@ -93,8 +93,9 @@ class PipelineEvaluator:
         self, problem: GemmProblem, spec: HardwareSpec, plan: KernelPlan
     ) -> CostBreakdown:
         """Predicted time of one plan with its parts."""
+        model = self._build_model(problem, spec)
         columns = build_columns(PlanBatch.from_plans((plan,)))
-        return build_breakdown(explain_row(self._build_model(problem, spec), columns), spec)
+        return build_breakdown(model, explain_row(model, columns), plan, spec)
 
     def _build_model(self, problem: GemmProblem, spec: HardwareSpec) -> Model:
         return build_model(problem, spec, self._constants or pipeline_constants(spec))

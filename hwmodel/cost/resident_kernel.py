@@ -94,6 +94,7 @@ class Blocks(NamedTuple):
         rounds: how many.
         active: cores at work.
         mmad, mte1, store: busy times of the cube, MTE1 and fixpipe for a tile.
+        mte1_bytes, l0c_bytes: bytes that MTE1 moves for a tile, and of a tile in L0C.
         read_bytes: bytes that an item reads.
         cycles: from a block's first mmad to that of the next block.
         saved: what it takes less when no block follows.
@@ -107,6 +108,8 @@ class Blocks(NamedTuple):
     mmad: float
     mte1: float
     store: float
+    mte1_bytes: float
+    l0c_bytes: float
     read_bytes: float
     cycles: float
     saved: float
@@ -153,12 +156,15 @@ def estimate_resident(case: ResidentCase) -> KernelCosts:
     full_items, last_items = full.rounds * layout.m_tiles, last.rounds * layout.m_tiles
     prologue = resident + (full.slab if has_full else last.slab)
     inputs = terms.a.total_bytes + terms.b.total_bytes + terms.bias_total_bytes
+    all_full, all_last = full_items * full.active, last_items * last.active
+    cube_busy = full_items * full.mmad + last_items * last.mmad
+    cube_total = all_full * full.mmad + all_last * last.mmad
     return KernelCosts(
         launch=case.launch,
         prologue=prologue,
         rounds=rounds,
         epilogue=epilogue,
-        cube_busy=full_items * full.mmad + last_items * last.mmad,
+        cube_busy=cube_busy,
         mte2_busy=resident + full.rounds * full.load + last.rounds * last.load,
         mte1_busy=full_items * full.mte1 + last_items * last.mte1,
         fixpipe_busy=full_items * full.store + last_items * last.store,
@@ -166,10 +172,13 @@ def estimate_resident(case: ResidentCase) -> KernelCosts:
         hbm_read_bytes=inputs
         + terms.a.total_bytes * (layout.a_lines - 1.0)
         + terms.b.total_bytes * (layout.b_lines - 1.0),
-        read_bytes=full_items * full.active * full.read_bytes
-        + last_items * last.active * last.read_bytes
+        read_bytes=all_full * full.read_bytes
+        + all_last * last.read_bytes
         + cores * resident_bytes,
         write_bytes=terms.output_total_bytes,
+        mte1_bytes=all_full * full.mte1_bytes + all_last * last.mte1_bytes,
+        fixpipe_bytes=all_full * full.l0c_bytes + all_last * last.l0c_bytes,
+        balance_ratio=min(cube_total / (cores * cube_busy), 1.0),
         round_count=full_rounds + min(rest, 1.0),
         total=case.launch + prologue + rounds + epilogue,
     )
@@ -272,6 +281,8 @@ def mix(one: Blocks, other: Blocks, share: float) -> Blocks:
         mmad=one.mmad,
         mte1=one.mte1,
         store=one.store,
+        mte1_bytes=one.mte1_bytes,
+        l0c_bytes=one.l0c_bytes,
         read_bytes=one.read_bytes + share * (other.read_bytes - one.read_bytes),
         cycles=one.cycles + share * (other.cycles - one.cycles),
         saved=one.saved + share * (other.saved - one.saved),
@@ -331,6 +342,8 @@ def estimate_blocks(
         mmad=tile.mmad,
         mte1=tile.mte1,
         store=tile.store,
+        mte1_bytes=tile.mte1_bytes,
+        l0c_bytes=tile.l0c_bytes,
         read_bytes=tile.read_bytes,
         cycles=cycles,
         saved=max(cycles - finish, 0.0),

@@ -28,6 +28,7 @@ from hwmodel.cost.store import WayOut, store_cycles
 from hwmodel.cost.terms import ChipRates, OperandTerms, ProblemTerms
 from hwmodel.cost.whole import ceil, floor
 from hwmodel.emulator.constants import LINE_BYTES
+from hwmodel.footprint import L0C_ELEMENT_BYTES
 from hwmodel.integers import FRACTAL
 from hwmodel.jit import inline
 
@@ -122,6 +123,8 @@ class Tile(NamedTuple):
         tail: what is left of it after the tile's last mmad.
         output_bytes: bytes of C, or of partial sums, that the tile writes.
         read_bytes: bytes it reads.
+        mte1_bytes: bytes that MTE1 moves for it, in whole fractals.
+        l0c_bytes: bytes of the tile in L0C.
         slots: L1 slots.
     """
 
@@ -145,6 +148,8 @@ class Tile(NamedTuple):
     tail: float
     output_bytes: float
     read_bytes: float
+    mte1_bytes: float
+    l0c_bytes: float
     slots: float
 
 
@@ -286,6 +291,8 @@ def build_tile(
         tail=store.tail,
         output_bytes=output_bytes,
         read_bytes=read_bytes,
+        mte1_bytes=(fractal_up(size.m) + fractal_up(size.n)) * length_up * terms.input_bytes,
+        l0c_bytes=size.m * size.n * L0C_ELEMENT_BYTES,
         slots=plan.slots,
     )
 

@@ -33,7 +33,7 @@ def build_costs(
     epilogue: float,
     loads: float,
     vector: float,
-    store: float,
+    balance_ratio: float,
     round_count: float,
     reads: float,
 ) -> KernelCosts:
@@ -52,6 +52,9 @@ def build_costs(
         hbm_read_bytes=min(reads, inputs),
         read_bytes=reads,
         write_bytes=terms.output_total_bytes,
+        mte1_bytes=0.0,
+        fixpipe_bytes=0.0,
+        balance_ratio=balance_ratio,
         round_count=round_count,
         total=chip.launch_cycles + prologue + rounds + epilogue,
     )
@@ -97,7 +100,7 @@ def estimate_vector(
         epilogue=store,
         loads=per_core * lengths * load,
         vector=per_core * (steps * compute + finish),
-        store=per_core * store,
+        balance_ratio=tiles / (per_core * cores),
         round_count=per_core,
         reads=inputs + (tiles - 1.0) * terms.k * size,
     )
@@ -131,7 +134,7 @@ def estimate_multi_mul(
         epilogue=store,
         loads=per_core * steps * load,
         vector=per_core * steps * compute,
-        store=per_core * store,
+        balance_ratio=tiles / (per_core * cores),
         round_count=per_core,
         reads=tiles * steps * step_bytes,
     )
@@ -152,7 +155,7 @@ def estimate_clear(terms: ProblemTerms, chip: ChipRates, cores: float) -> Kernel
         epilogue=0.0,
         loads=0.0,
         vector=own,
-        store=own,
+        balance_ratio=1.0,
         round_count=1.0,
         reads=0.0,
     )

@@ -109,6 +109,7 @@ class LastRound(NamedTuple):
         one: one item.
         cycles: time of the whole round, if an item followed on its core.
         saved: what it takes less when none does.
+        items: items of the round, on all cores and of all slices of K.
     """
 
     exists: float
@@ -116,6 +117,7 @@ class LastRound(NamedTuple):
     one: Round
     cycles: float
     saved: float
+    items: float
 
 
 class Timeline(NamedTuple):
@@ -154,20 +156,25 @@ def estimate_walk(case: WalkCase) -> KernelCosts:
     prologue = full.first.slab if grid.full_rounds > 0.0 else last.one.slab
     epilogue = estimate_epilogue(case, grid, full, last, line)
     tile = full.tile
+    all_full = case.walk.cores * full_items
+    cube_busy = full_items * tile.mmad + last_items * last.tile.mmad
+    cube_total = all_full * tile.mmad + last.items * last.tile.mmad
     return KernelCosts(
         launch=case.launch,
         prologue=prologue,
         rounds=line.rounds,
         epilogue=epilogue,
-        cube_busy=full_items * tile.mmad + last_items * last.tile.mmad,
+        cube_busy=cube_busy,
         mte2_busy=mte2 * case.k_slices,
         mte1_busy=full_items * tile.mte1 + last_items * last.tile.mte1,
         fixpipe_busy=full_items * max(tile.store, flow_back) + last_items * last.tile.store,
         vector_busy=0.0,
         hbm_read_bytes=traffic.hbm_read_bytes,
-        read_bytes=case.walk.cores * full_items * tile.read_bytes
-        + last_items * grid.rest * last.tile.read_bytes,
+        read_bytes=all_full * tile.read_bytes + last.items * last.tile.read_bytes,
         write_bytes=case.terms.output_total_bytes,
+        mte1_bytes=all_full * tile.mte1_bytes + last.items * last.tile.mte1_bytes,
+        fixpipe_bytes=all_full * tile.l0c_bytes + last.items * last.tile.l0c_bytes,
+        balance_ratio=min(cube_total / (case.walk.cores * cube_busy), 1.0),
         round_count=grid.rounds,
         total=case.launch + prologue + line.rounds + epilogue,
     )
@@ -422,6 +429,7 @@ def estimate_last_round(case: WalkCase, grid: Grid, traffic: Traffic) -> LastRou
         one=one,
         cycles=cycles,
         saved=max(cycles - finish, 0.0),
+        items=items * case.k_slices,
     )
 
 
