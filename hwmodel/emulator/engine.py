@@ -306,6 +306,19 @@ def emulate(
     return _execute(prepare(problem, plan, constants, logs=False), logs=False)[0]
 
 
+def emulate_drifted(
+    problem: GemmProblem, plan: KernelPlan, constants: EmulatorConstants, skipped: Vector
+) -> EmulationResult:
+    """As `emulate`, but each core leaves out its first `skipped` whole blocks.
+
+    So the cores are as far apart as they are late in a long kernel.
+
+    Raises:
+        InputError: as `emulate`.
+    """
+    return _execute(prepare(problem, plan, constants, logs=False, skipped=skipped), logs=False)[0]
+
+
 def emulate_with_log(
     problem: GemmProblem, plan: KernelPlan, constants: EmulatorConstants
 ) -> tuple[EmulationResult, EventLog]:

@@ -11,6 +11,7 @@ import numpy as np
 
 from hwmodel.emulator.geometry import Vector
 from hwmodel.emulator.item_walk import (
+    BLOCK_NO,
     CURSOR_SIZE,
     PLACE_FIRST,
     PLACE_LAST,
@@ -66,6 +67,7 @@ from hwmodel.plan import KernelPlan, StreamKOrder, Template
 from hwmodel.problem import GemmProblem
 from hwmodel.walk import Schedule
 from hwmodel.walk.params import A_RESIDENT, B_RESIDENT, KSplit
+from hwmodel.walk.pieces import count_items
 
 _SPLITS = {
     KSplit.NONE: SPLIT_NONE,
@@ -151,6 +153,7 @@ def build_work(
     *,
     has_c_objects: bool,
     keeps_all: bool,
+    skipped: Vector | None = None,
 ) -> WorkItems:
     """The items of all cores with their objects.
 
@@ -160,6 +163,7 @@ def build_work(
         schedule: its walk.
         has_c_objects: number the blocks of C, too; not needed when nothing is ever evicted.
         keeps_all: make all items at once and keep them.
+        skipped: whole blocks that each core leaves out at its start, None for none.
     """
     cores = schedule.block_num
     walk = _walk_vector(schedule, plan.k_l1(problem))
@@ -171,10 +175,14 @@ def build_work(
     first_c = first_b + (n_blocks + int(pieces_b)) * int(walk[W_K_SLABS])
     walk[[W_FIRST_B, W_FIRST_C, W_HAS_C]] = first_b, first_c, has_c_objects
     counts = np.array([schedule.item_count(core) for core in range(cores)], dtype=np.int64)
+    cursor = np.zeros((cores, CURSOR_SIZE), dtype=np.int64)
+    if skipped is not None:
+        cursor[:, BLOCK_NO] = skipped
+        counts -= skipped * count_items(schedule.params, schedule.tile(0))
     starts = np.zeros(cores + 1, dtype=np.int64)
     np.cumsum(counts if keeps_all else np.minimum(counts, RING), out=starts[1:])
     items = np.zeros((int(starts[-1]), ITEM_SIZE), dtype=np.int32)
-    source = Source(walk, owns, np.zeros((cores, CURSOR_SIZE), dtype=np.int64))
+    source = Source(walk, owns, cursor)
     fill_rings(source, items, starts, counts)
     return WorkItems(
         items=items,

@@ -138,9 +138,21 @@ def _footprint_bytes(problem: GemmProblem, plan: KernelPlan) -> int:
 
 
 def prepare(
-    problem: GemmProblem, plan: KernelPlan, constants: EmulatorConstants, *, logs: bool
+    problem: GemmProblem,
+    plan: KernelPlan,
+    constants: EmulatorConstants,
+    *,
+    logs: bool,
+    skipped: Vector | None = None,
 ) -> Run:
     """The arrays of a run; with all items where the run is to be logged.
+
+    Args:
+        problem: the problem.
+        plan: the plan.
+        constants: the chip's figures.
+        logs: keep all items.
+        skipped: whole blocks that each core leaves out at its start, None for none.
 
     Raises:
         InputError: the plan is none of a cube template, or cannot compute the problem.
@@ -148,7 +160,9 @@ def prepare(
     _check(plan)
     schedule = walk(problem, plan)
     tracks = _footprint_bytes(problem, plan) > constants.l2_capacity_bytes
-    work = build_work(problem, plan, schedule, has_c_objects=tracks, keeps_all=logs)
+    work = build_work(
+        problem, plan, schedule, has_c_objects=tracks, keeps_all=logs, skipped=skipped
+    )
     check_objects(problem, work.objects, _largest_object_bytes(problem, plan))
     is_stream_k = plan.template is Template.STREAM_K
     is_fixpipe = plan.l0c_output is L0cOutput.FIXPIPE

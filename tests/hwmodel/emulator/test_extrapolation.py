@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from hwmodel.dtypes import DType
+from hwmodel.emulator import extrapolation
 from hwmodel.emulator.constants import resource_grains
 from hwmodel.emulator.engine import emulate
 from hwmodel.emulator.extrapolation import (
@@ -13,10 +14,12 @@ from hwmodel.emulator.extrapolation import (
     count_events,
     emulate_long,
 )
+from hwmodel.emulator.spec_constants import constants_from_spec
 from hwmodel.emulator.vector_engine import emulate_vector
 from hwmodel.errors import InputError
 from hwmodel.plan import KernelPlan, Template
 from hwmodel.problem import MAX_DIM, GemmProblem
+from hwmodel.spec_io import load_hardware
 from tests.hwmodel.emulator.chips import CHIP
 
 SMALL_L2 = replace(CHIP, l2_bytes=1 << 20, l2_capacity_bytes=1 << 20)
@@ -45,7 +48,7 @@ TO_MUL = {"template": Template.VECTOR, "base_m": 32, "base_n": 1}
     ("sizes", "changes"),
     [
         ((20000, 128, 1000), {}),
-        ((20000, 128, 1000), {"serpentine": False, "window_len": 3}),
+        ((160000, 128, 1000), {"serpentine": False, "window_len": 3}),
         ((100, 128, 90000), {}),
         ((64, 200000, 64), {}),
         ((20000, 300, 64), {"template": Template.B_FULL, "base_n": 64}),
@@ -138,3 +141,32 @@ def test_a_slower_memory_is_extrapolated_to_a_longer_time() -> None:
         for chip in (SMALL_L2, slow)
     ]
     assert times[0] < times[1]
+
+
+DRIFTING = GemmProblem(m=1203946, k=88, n=45351)
+"""The short last column always goes to the same cores: late in the kernel, L2 has dropped B when
+the last core comes to it."""
+
+
+def test_cores_that_drift_apart_are_followed(monkeypatch: pytest.MonkeyPatch) -> None:
+    constants = constants_from_spec(load_hardware("ascend950pr-9589"))
+    plan = _plan(DRIFTING, base_m=256, base_n=256, base_k=96, window_len=2, used_core_num=32)
+    limit = count_events(DRIFTING, plan) // 8
+    whole = emulate(DRIFTING, plan, constants)
+    part = emulate_long(DRIFTING, plan, constants, limit_events=limit)
+    assert part.emulated_events is not None
+    assert part.emulated_events < whole.events
+    assert part.makespan_ticks == pytest.approx(whole.makespan_ticks, rel=0.001)
+    assert part.hbm_read_bytes == pytest.approx(whole.hbm_read_bytes, rel=0.05)
+    assert [getattr(part, name) for name in EXACT] == [getattr(whole, name) for name in EXACT]
+    monkeypatch.setattr(extrapolation, "_may_drift", lambda *_: False)
+    straight = emulate_long(DRIFTING, plan, constants, limit_events=limit)
+    assert straight.hbm_read_bytes < 0.9 * whole.hbm_read_bytes
+
+
+def test_a_drifting_kernel_that_is_no_longer_than_its_samples_is_emulated_whole() -> None:
+    constants = constants_from_spec(load_hardware("ascend950pr-9589"))
+    problem = replace(DRIFTING, m=330_000)
+    plan = _plan(problem, base_m=256, base_n=256, base_k=96, window_len=2, used_core_num=32)
+    result = emulate_long(problem, plan, constants, limit_events=200_000)
+    assert result == emulate(problem, plan, constants)
