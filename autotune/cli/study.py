@@ -25,7 +25,7 @@ HELP = "compare the operator's tiling with the best one for every shape of a fil
 SEARCH = "tiles"
 """The study that searches the space; the others put shapes through hypotheses."""
 STUDIES = (SEARCH, "h1", "h2", "h3", "h4", "h5", "h6", "joint", "all")
-STRATEGIES = ("exhaustive", "random", "tpe")
+STRATEGIES = ("exhaustive", "random", "tpe", "nsga2", "cmaes", "prior")
 EVALUATORS = ("pipeline", "formula", "emulator")
 EFFORTS = ("quick", "standard", "full")
 VERDICTS = "verdicts"
@@ -59,10 +59,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--effort", choices=EFFORTS, help="how much of the space (default: standard)"
     )
     question.add_argument(
-        "--trials", type=int, metavar="N", help="evaluations a shape of random and tpe"
+        "--trials", type=int, metavar="N", help="evaluations a shape, unless exhaustive"
     )
     question.add_argument(
-        "--seed", type=int, metavar="N", help="seed of random and tpe (default: 0)"
+        "--seed", type=int, metavar="N", help="seed of a search that samples (default: 0)"
     )
     work = parser.add_argument_group("the work")
     work.add_argument("--jobs", type=int, metavar="N", help="processes (default: all cores)")
