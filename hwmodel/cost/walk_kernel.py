@@ -143,7 +143,9 @@ def estimate_walk(case: WalkCase) -> KernelCosts:
     case = with_row_ends(case, grid)
     traffic = build_traffic(case.terms, case.chip, case.plan, case.walk, grid)
     full = estimate_full_rounds(case, grid, traffic)
-    last = estimate_last_round(case, grid, traffic)
+    last = LastRound(0.0, full.tile, full.first, 0.0, 0.0, 0.0)
+    if grid.rest > 0.0:
+        last = estimate_last_round(case, grid, traffic)
     line = build_timeline(case, grid, full, last)
     mte2 = (
         last.one.load * last.exists
@@ -227,15 +229,23 @@ def estimate_full_rounds(case: WalkCase, grid: Grid, traffic: Traffic) -> FullRo
     first_a = max(traffic.first_a, traffic.again_a)
     burst_a = max(traffic.burst_a, traffic.again_a)
     first = round_cycles(chip, tile, first_a * share, traffic.first_b * share, late.first)
-    burst = round_cycles(chip, tile, burst_a * share, traffic.again_b * share, late.burst)
-    steady = round_cycles(chip, tile, traffic.again_a * share, traffic.again_b * share, late.again)
+    # Kinds that do not occur are left out: the others cost most of the model's time.
+    burst = steady = first
+    if burst_count > 0.0:
+        burst = round_cycles(chip, tile, burst_a * share, traffic.again_b * share, late.burst)
+    if steady_count > 0.0:
+        again_a, again_b = traffic.again_a * share, traffic.again_b * share
+        steady = round_cycles(chip, tile, again_a, again_b, late.again)
     write_back = tile.output_bytes * case.walk.cores * chip.hbm_write_per_byte
     edges = edge_shares(case.walk, grid)
     flow = write_back * share
     kept = traffic.kept_ratio
     first_cycles = mean_cycles(chip, grid, tile, first, edges, flow, kept)
-    burst_cycles = mean_cycles(chip, grid, tile, burst, edges, flow, kept)
-    steady_cycles = mean_cycles(chip, grid, tile, steady, edges, flow, kept)
+    burst_cycles = steady_cycles = first_cycles
+    if burst_count > 0.0:
+        burst_cycles = mean_cycles(chip, grid, tile, burst, edges, flow, kept)
+    if steady_count > 0.0:
+        steady_cycles = mean_cycles(chip, grid, tile, steady, edges, flow, kept)
     if steady_count > 0.0:
         last_cycles, finish, hbm = steady_cycles, steady.finish, steady.hbm
     elif burst_count > 0.0:

@@ -136,6 +136,7 @@ COST = CostBreakdown(
     ),
     rounds=1,
     bound=Bound.CUBE,
+    critical_pipe=Bound.CUBE,
 )
 ONLY = EvaluatedPlan(plan=PLAN, cost=COST)
 OUTCOME = ShapeOutcome(

@@ -71,6 +71,7 @@ READ_BOUND = GemmProblem(m=16, k=8192, n=16384)
 def slower(pipe: Bound, factor: float) -> HardwareSpec:
     """The chip with that pipe's rate divided by the factor."""
     rates, compute = PLAIN_SPEC.rates, PLAIN_SPEC.compute
+    names: tuple[str, ...]
     match pipe:
         case Bound.CUBE:
             macs = round(compute.macs_per_cycle_16bit / factor)
