@@ -1,7 +1,7 @@
 """How much a run does at each effort: draws of the hardware, plans judged, rows of domain lists.
 
-All studies on the 206 bundled shapes and the domain lists take two to four minutes on two cores at
-any effort; at `full` the fits of H5 (c) add as much again.
+On the 206 bundled shapes and the domain lists, two cores need one or two minutes at `quick`; at
+`full` most of the time goes into the whole space for OPT and the fits of H5 (c).
 """
 
 from collections.abc import Mapping
@@ -26,7 +26,11 @@ class Depth:
         emulator_draws: chips for the judge (specification: studies.md, 16 at full).
         rescored: nominal best plans that are scored again at each draw (studies.md).
         judged_tiles: of H1's candidates, how many of the selector's best the judge sees.
-        cascade: plans of the whole space that the judge sees for OPT (studies.md, 64 at full).
+        cascade: of a space, the selector's best plans that the judge sees for OPT (studies.md,
+            64 at full).
+        covers_templates: that space is the whole one, else that of ASWT and the operator's full
+            load.
+        restricts_space: that space has the quick preset's restrictions.
         list_step: every how many rows of a domain list are taken.
         sweeps: every window of the space is judged one by one for H2.
         refits: the emulator is fitted with and without sharing for H5 (c): minutes.
@@ -38,6 +42,8 @@ class Depth:
     rescored: int
     judged_tiles: int
     cascade: int
+    covers_templates: bool
+    restricts_space: bool
     list_step: int
     sweeps: bool
     refits: bool
@@ -45,10 +51,12 @@ class Depth:
 
     def describe(self) -> str:
         """What the effort does, in one sentence."""
+        space = "the whole space" if self.covers_templates else "the space of tiles"
         rows = "every row" if self.list_step == 1 else f"one row in {self.list_step}"
         return (
             f"{self.pipeline_draws} draws of the hardware for the selector, "
-            f"{self.emulator_draws} for the judge; {self.cascade} plans a shape judged for OPT; "
+            f"{self.emulator_draws} for the judge; {self.cascade} plans a shape of "
+            f"{space} judged for OPT; "
             f"{rows} of the domain lists"
             + ("; the emulator fitted with and without sharing" if self.refits else "")
         )
@@ -61,6 +69,8 @@ DEPTHS: Mapping[str, Depth] = {
         rescored=64,
         judged_tiles=4,
         cascade=4,
+        covers_templates=False,
+        restricts_space=True,
         list_step=4,
         sweeps=True,
         refits=False,
@@ -72,10 +82,12 @@ DEPTHS: Mapping[str, Depth] = {
         rescored=64,
         judged_tiles=8,
         cascade=16,
+        covers_templates=False,
+        restricts_space=False,
         list_step=1,
         sweeps=True,
         refits=False,
-        shape_seconds=0.7,
+        shape_seconds=2.0,
     ),
     Effort.FULL: Depth(
         pipeline_draws=64,
@@ -83,10 +95,12 @@ DEPTHS: Mapping[str, Depth] = {
         rescored=64,
         judged_tiles=16,
         cascade=64,
+        covers_templates=True,
+        restricts_space=False,
         list_step=1,
         sweeps=True,
         refits=True,
-        shape_seconds=0.8,
+        shape_seconds=8.0,
     ),
 }
 """By the name of the effort."""

@@ -10,14 +10,13 @@ import numpy as np
 
 from hwmodel.plan import KernelPlan
 from hwmodel.plan_batch import PlanBatch
+from studies.exhaustive_search import CHUNK
 from studies.hypotheses.answers import BestKnown, Comparison, JudgedPlan
-from studies.hypotheses.effort import Depth, Effort
-from studies.hypotheses.models import SELECTOR, CaseModels, Choice, list_changed_fields
-from studies.journal import JsonRecord
-from studies.protocol import Case, Statement
+from studies.hypotheses.models import CaseModels, Choice, list_changed_fields
+from studies.protocol import Statement
 from studies.ranking import BestPlans, rank_time
-from studies.search import Effort as SearchEffort
-from studies.search import SearchOptions, search_shape
+from studies.space import build_space
+from studies.space_axes import ALL, TILES
 
 OPT = "opt"
 """Id of the best known."""
@@ -42,25 +41,22 @@ STATEMENT = Statement(
 """What the row means."""
 
 
-class _NoJournal:
-    """The search's own records are not kept: the answer it serves is."""
-
-    def read(self) -> Sequence[JsonRecord]:
-        """Nothing was done before."""
-        return ()
-
-    def append(self, records: Sequence[JsonRecord]) -> None:
-        """Keep nothing."""
-
-
-def list_cascade(case: Case, depth: Depth, effort: str) -> tuple[KernelPlan, ...]:
-    """The selector's best plans of the whole space, best first, at most the depth's `cascade`."""
-    options = SearchOptions(
-        evaluator=SELECTOR,
-        effort=SearchEffort.QUICK if effort == Effort.QUICK else SearchEffort.STANDARD,
+def list_cascade(models: CaseModels) -> tuple[KernelPlan, ...]:
+    """The selector's best plans of a space, best first, at most the depth's `cascade`."""
+    case, depth = models.case, models.depth
+    space = build_space(
+        case.problem,
+        case.spec,
+        case.baseline,
+        quick=depth.restricts_space,
+        name=ALL if depth.covers_templates else TILES,
     )
-    outcome = search_shape(case.problem, case.spec, options, _NoJournal())
-    return tuple(item.plan for item in outcome.top[: depth.cascade])
+    best = BestPlans(depth.cascade, case.baseline)
+    for start in range(0, len(space), CHUNK):
+        indices = np.arange(start, min(start + CHUNK, len(space)), dtype=np.int64)
+        plans = space.plans(indices)
+        best.add(plans, models.select_us(plans))
+    return best.plans()
 
 
 def find_best_known(

@@ -167,7 +167,7 @@ class _ShapeStudy:
         for study, choice in joint.choose_jointly(models, candidates).items():
             is_drawn = study == joint.JOINT
             self._found[study] = models.compare(study, choice, is_drawn=is_drawn)
-        cascade = opt.list_cascade(models.case, models.depth, self._options.effort)
+        cascade = opt.list_cascade(models)
         best, found_by = opt.find_best_known(models, cascade, tuple(self._found.values()))
         together = self._found[joint.JOINT].treatment
         self._found[opt.OPT] = best

@@ -5,8 +5,9 @@
 domain. The locked quarter of the measured rows is neither fitted to nor predicted.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -70,9 +71,15 @@ def _measure_error(
 
 def _fit_alone(fit: ModelFit) -> ModelFit:
     """The same fit of an emulator whose writes do not share the HBM."""
+    return replace(
+        fit,
+        list_parameters=partial(_list_with_switch, fit.list_parameters),
+        held=(*fit.held, WRITES_ALONE),
+    )
 
-    def list_parameters(spec: HardwareSpec) -> tuple[Parameter, ...]:
-        alone = Parameter(name=WRITES_ALONE, start=1.0, low=0.0, high=1.0)
-        return (*fit.list_parameters(spec), alone)
 
-    return replace(fit, list_parameters=list_parameters, held=(*fit.held, WRITES_ALONE))
+def _list_with_switch(
+    list_others: Callable[[HardwareSpec], tuple[Parameter, ...]], spec: HardwareSpec
+) -> tuple[Parameter, ...]:
+    """The parameters of a fit, and the switch; a function of the module, for other processes."""
+    return (*list_others(spec), Parameter(name=WRITES_ALONE, start=1.0, low=0.0, high=1.0))

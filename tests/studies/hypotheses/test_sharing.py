@@ -1,5 +1,6 @@
 """H5 (b) and (c): what sharing changes, and that locked rows stay locked."""
 
+import pickle
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -14,6 +15,7 @@ from hwmodel.plan_batch import PlanBatch
 from hwmodel.problem import GemmProblem
 from hwmodel.spec import HardwareSpec
 from hwmodel.spec_io import load_hardware
+from hwmodel.validation.emulator_fit import EMULATOR_FIT
 from hwmodel.validation.fit import ModelFit
 from hwmodel.validation.measured import MeasuredRow
 from studies.hypotheses import sharing
@@ -82,3 +84,10 @@ def test_errors_are_those_of_the_domains_rows_and_never_of_locked_ones(
 def test_the_switch_is_a_constant_of_the_emulator() -> None:
     assert constants_from_spec(SPEC).hbm_writes_alone == 0
     assert constants_from_spec(stop_sharing(SPEC)).hbm_writes_alone == 1
+
+
+def test_the_fit_without_sharing_goes_to_other_processes() -> None:
+    fit = pickle.loads(pickle.dumps(sharing._fit_alone(EMULATOR_FIT)))
+    names = [one.name for one in EMULATOR_FIT.list_parameters(SPEC)]
+    assert [one.name for one in fit.list_parameters(SPEC)] == [*names, "hbm_writes_alone"]
+    assert fit.free_parameters(SPEC) == EMULATOR_FIT.free_parameters(SPEC)
