@@ -35,7 +35,7 @@ from studies.search import SearchOptions
 
 ANSWER_KIND = "hypotheses"
 """`kind` of the one record of a problem."""
-ANSWER_VERSION = "2"
+ANSWER_VERSION = "3"
 """Changes whenever an answer may, beyond what the versions of the models say."""
 
 
