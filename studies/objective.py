@@ -7,7 +7,8 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from hwmodel.cost.evaluator import Evaluator
+from hwmodel.cost.boxes import PlanBoxes
+from hwmodel.cost.evaluator import BoundedEvaluator, Evaluator
 from hwmodel.cost.evaluators import select_evaluator
 from hwmodel.plan import KernelPlan
 from hwmodel.plan_batch import PlanBatch
@@ -59,6 +60,12 @@ class Objective:
     def estimate_us(self, plans: PlanBatch) -> NDArray[np.float64]:
         """Predicted times of a batch, microseconds."""
         return self._evaluator.estimate_us(self.problem, self._spec, plans)
+
+    def bound_us(self, boxes: PlanBoxes) -> NDArray[np.float64]:
+        """Lower bounds of the times in boxes of plans, microseconds; 0 where none is known."""
+        if isinstance(self._evaluator, BoundedEvaluator):
+            return self._evaluator.bound_us(self.problem, self._spec, boxes)
+        return np.zeros(len(boxes))
 
 
 def build_objective(problem: GemmProblem, spec: HardwareSpec, evaluator: str) -> Objective:

@@ -27,6 +27,7 @@ class Certificate:
         cartesian: points before the legality rules.
         evaluated: legal points evaluated.
         pruned: legal points skipped by a proven bound.
+        pruned_by: the same by bound (`studies.branch_and_bound`), the most first.
         best_us: least predicted time over the covered points and the baseline, to six digits.
     """
 
@@ -36,6 +37,7 @@ class Certificate:
     cartesian: int
     evaluated: int
     pruned: int
+    pruned_by: Mapping[str, int]
     best_us: float
 
 

@@ -106,6 +106,7 @@ class BestPlans:
         self._plans: PlanBatch | None = None
         self._ranks: Ranks = np.zeros(0, dtype=np.int64)
         self._near: Ranks = np.zeros(0, dtype=np.int64)
+        self._near_counts: Ranks = np.zeros(0, dtype=np.int64)
 
     @property
     def best_rank(self) -> int:
@@ -115,7 +116,14 @@ class BestPlans:
     @property
     def ties(self) -> int:
         """Plans within 1 % of the best, itself included."""
-        return len(self._near)
+        return int(self._near_counts.sum())
+
+    @property
+    def last_rank(self) -> int | None:
+        """Plans of a higher rank neither come among the best nor tie; None while all may."""
+        if len(self._ranks) < self._count:
+            return None
+        return max(int(self._ranks[-1]), tie_limit(self.best_rank))
 
     def plans(self) -> tuple[KernelPlan, ...]:
         """The best plans in order."""
@@ -141,8 +149,14 @@ class BestPlans:
             order = order_plans(plans_kept, ranks_kept, self._baseline)[: self._count]
             self._plans, self._ranks = plans_kept.select(order), ranks_kept[order]
         limit = tie_limit(self.best_rank)
-        near = self._near[self._near <= limit]
-        self._near = np.concatenate([near, ranks[ranks <= limit]])
+        # A count for each rank: times within 1 % have few, whatever the number of plans.
+        new, new_counts = np.unique(ranks[ranks <= limit], return_counts=True)
+        kept = self._near <= limit
+        values = np.concatenate([self._near[kept], new])
+        counts = np.concatenate([self._near_counts[kept], new_counts])
+        self._near, row = np.unique(values, return_inverse=True)
+        self._near_counts = np.zeros(len(self._near), dtype=np.int64)
+        np.add.at(self._near_counts, row, counts)
 
     def _contenders(self, plans: PlanBatch, ranks: Ranks) -> NDArray[np.intp]:
         """Rows that may be among the best: the cheap part of the order does not exclude them."""

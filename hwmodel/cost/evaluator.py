@@ -1,10 +1,11 @@
 """Evaluators: the one interface by which studies and commands ask for a plan's predicted time."""
 
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
+from hwmodel.cost.boxes import PlanBoxes
 from hwmodel.cost.breakdown import CostBreakdown
 from hwmodel.plan import KernelPlan
 from hwmodel.plan_batch import PlanBatch
@@ -35,3 +36,16 @@ class Evaluator(Protocol):
         self, problem: GemmProblem, spec: HardwareSpec, plans: PlanBatch
     ) -> NDArray[np.float64]:
         """Predicted times, shape (len(plans),), microseconds; row by row those of `evaluate`."""
+
+
+@runtime_checkable
+class BoundedEvaluator(Evaluator, Protocol):
+    """An evaluator that also knows lower bounds, so that a search need not ask for every plan."""
+
+    def bound_us(
+        self, problem: GemmProblem, spec: HardwareSpec, boxes: PlanBoxes
+    ) -> NDArray[np.float64]:
+        """Lower bounds of the predicted times of all plans of each box, microseconds.
+
+        Proven, in double precision: no plan's `estimate_us` is below; 0 where none is known.
+        """

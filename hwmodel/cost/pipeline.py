@@ -4,9 +4,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 import hwmodel.jit as jit_module
+from hwmodel.cost.boxes import PlanBoxes
 from hwmodel.cost.breakdown import CostBreakdown
 from hwmodel.cost.constants import PIPELINE_MODEL, PipelineConstants, pipeline_constants
 from hwmodel.cost.explanation import build_breakdown
+from hwmodel.cost.lower_bound import bound_batch
 from hwmodel.cost.plan_costs import Model, PlanColumns, estimate_batch, explain_row
 from hwmodel.cost.terms import chip_rates, problem_terms
 from hwmodel.plan import KernelPlan, Template
@@ -40,7 +42,9 @@ def build_columns(plans: PlanBatch) -> PlanColumns:
 
 def needs_compiling() -> bool:
     """Whether the first evaluation will take the time to compile the model."""
-    return any(jit_module.needs_compiling(one) for one in (estimate_batch, explain_row))
+    return any(
+        jit_module.needs_compiling(one) for one in (estimate_batch, explain_row, bound_batch)
+    )
 
 
 def compile_model(spec: HardwareSpec) -> None:
@@ -57,7 +61,13 @@ def compile_model(spec: HardwareSpec) -> None:
     )
     evaluator = PipelineEvaluator(PipelineConstants())
     evaluator.evaluate(problem, spec, plan)
-    evaluator.estimate_us(problem, spec, PlanBatch.from_plans((plan,)))
+    plans = PlanBatch.from_plans((plan,))
+    evaluator.estimate_us(problem, spec, plans)
+    slab, share = np.full(1, _TINY), np.zeros(1)
+    boxes = PlanBoxes(
+        plans=plans, k_l1_least=slab, k_l1_most=slab, kept_least=share, kept_most=share
+    )
+    evaluator.bound_us(problem, spec, boxes)
 
 
 class PipelineEvaluator:
@@ -88,6 +98,26 @@ class PipelineEvaluator:
         estimate_batch(self._build_model(problem, spec), build_columns(plans), times)
         times *= 1 / spec.cores.clock_mhz
         return times
+
+    def bound_us(
+        self, problem: GemmProblem, spec: HardwareSpec, boxes: PlanBoxes
+    ) -> NDArray[np.float64]:
+        """Proven lower bounds of the times of boxes of plans, shape (len(boxes),), microseconds.
+
+        0 where no bound is known.
+        """
+        bounds = np.empty(len(boxes))
+        bound_batch(
+            self._build_model(problem, spec),
+            build_columns(boxes.plans),
+            np.ascontiguousarray(boxes.k_l1_least),
+            np.ascontiguousarray(boxes.k_l1_most),
+            np.ascontiguousarray(boxes.kept_least),
+            np.ascontiguousarray(boxes.kept_most),
+            bounds,
+        )
+        bounds *= 1 / spec.cores.clock_mhz
+        return bounds
 
     def evaluate(
         self, problem: GemmProblem, spec: HardwareSpec, plan: KernelPlan

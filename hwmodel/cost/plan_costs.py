@@ -141,21 +141,8 @@ def estimate_plan(model: Model, plan: PlanRow) -> KernelCosts:
     terms = model.mirrored if is_mirrored else model.terms
     tile_plan = build_tile_plan(terms, plan, is_mirrored)
     walk = build_walk_plan(plan, is_mirrored)
-    base_c = plan.base_n * int(terms.output_bytes)
-    is_stream_k = template == STREAM_K
-    # Stream-K's fixpipe output changes the bands of its workspace only (plan.md).
-    through_ub = plan.l0c_output == FIXPIPE and not is_stream_k
-    way_out = WayOut(
-        element_bytes=terms.output_bytes,
-        in_one_run=False,
-        through_ub=through_ub,
-        is_double=template == B_FULL and plan.ub_db > 1,
-        base_bytes=float(base_c),
-        end_cycles=partial_line_cycles(terms, model.chip, base_c & -base_c),
-    )
-    launch = model.chip.launch_cycles
-    if through_ub:
-        launch += model.chip.mixed_extra_cycles
+    way_out = build_way_out(model.chip, terms, plan)
+    launch = launch_cycles(model.chip, plan)
     is_full = template in (A_FULL, B_FULL)
     if is_full or template in (A_PARTIAL, B_PARTIAL):
         slabs = float(plan.resident_slabs)
@@ -173,9 +160,37 @@ def estimate_plan(model: Model, plan: PlanRow) -> KernelCosts:
             launch=launch,
             k_slices=count_k_slices(terms, plan),
             resident_slabs=float(plan.resident_slabs) if is_panel else 0.0,
-            stream_k=build_stream_k_plan(plan, is_stream_k),
+            stream_k=build_stream_k_plan(plan, template == STREAM_K),
         )
     )
+
+
+@inline
+def goes_through_ub(plan: PlanRow) -> bool:
+    """Whether the fixpipe output is used; stream-K's changes its bands only (plan.md)."""
+    return plan.l0c_output == FIXPIPE and plan.template != STREAM_K
+
+
+@inline
+def build_way_out(chip: ChipRates, terms: ProblemTerms, plan: PlanRow) -> WayOut:
+    """How C leaves L0C."""
+    base_c = plan.base_n * int(terms.output_bytes)
+    return WayOut(
+        element_bytes=terms.output_bytes,
+        in_one_run=False,
+        through_ub=goes_through_ub(plan),
+        is_double=plan.template == B_FULL and plan.ub_db > 1,
+        base_bytes=float(base_c),
+        end_cycles=partial_line_cycles(terms, chip, base_c & -base_c),
+    )
+
+
+@inline
+def launch_cycles(chip: ChipRates, plan: PlanRow) -> float:
+    """Launch and first access."""
+    if goes_through_ub(plan):
+        return chip.launch_cycles + chip.mixed_extra_cycles
+    return chip.launch_cycles
 
 
 @jit

@@ -10,7 +10,7 @@ import numpy as np
 
 from hwmodel.plan import KernelPlan
 from hwmodel.plan_batch import PlanBatch
-from studies.exhaustive_search import CHUNK
+from studies.branch_and_bound import CHUNK
 from studies.hypotheses.answers import BestKnown, Comparison, JudgedPlan
 from studies.hypotheses.models import CaseModels, Choice, list_changed_fields
 from studies.protocol import Statement

@@ -8,7 +8,7 @@ from baseline.decision import decide
 from hwmodel.plan import canonical_plan
 from hwmodel.problem import GemmProblem
 from hwmodel.spec_io import load_hardware
-from studies.exhaustive_search import CHUNK
+from studies.branch_and_bound import CHUNK
 from studies.outcome import ShapeOutcome
 from studies.search import Effort, SearchOptions, search_shape
 from studies.space import build_space

@@ -72,6 +72,7 @@ certificates = st.builds(
     cartesian=integers,
     evaluated=integers,
     pruned=integers,
+    pruned_by=st.dictionaries(st.text(), integers, max_size=2),
     best_us=floats,
 )
 outcomes = st.builds(

@@ -15,7 +15,7 @@ from hwmodel.problem import GemmProblem
 from hwmodel.spec import HardwareSpec
 from hwmodel.spec_io import load_hardware
 from hwmodel.vendor_tiling import find_inexpressible_field
-from studies import exhaustive_search, search
+from studies import branch_and_bound, search
 from studies.expressible import find_new_field
 from studies.objective import Objective
 from studies.outcome import ShapeOutcome
@@ -158,7 +158,7 @@ def test_the_outcome_does_not_depend_on_the_chunks(
     lab: Lab, monkeypatch: pytest.MonkeyPatch, chunk: int
 ) -> None:
     expected = lab.search(QUICK)
-    monkeypatch.setattr(exhaustive_search, "CHUNK", chunk)
+    monkeypatch.setattr(branch_and_bound, "CHUNK", chunk)
     assert lab.search(QUICK) == expected
 
 
