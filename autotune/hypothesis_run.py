@@ -6,7 +6,13 @@ from typing import TextIO
 from autotune.hypothesis_results_io import load_hypotheses, write_hypotheses
 from autotune.parallel import Answer
 from autotune.run_inputs import RunInputs, distinct_problems
-from autotune.runs import RESULTS_CSV_NAME, RESULTS_JSON_NAME, RunDirectory, require_results
+from autotune.runs import (
+    REPORT_NAME,
+    RESULTS_CSV_NAME,
+    RESULTS_JSON_NAME,
+    RunDirectory,
+    require_results,
+)
 from autotune.study_run import execute_run
 from hwmodel.cost.evaluators import select_evaluator
 from hwmodel.problem import GemmProblem
@@ -68,16 +74,22 @@ def execute_hypotheses(
 
 
 def reuse_hypotheses(run: RunDirectory) -> StudyResults:
-    """The results of a finished run.
+    """The results of a finished run; its report is rendered when it is not there.
 
     Raises:
         RunDirectoryError: they are missing, changed or cannot be read.
     """
-    return load_hypotheses(require_results(run.path, run.manifest))
+    results = load_hypotheses(require_results(run.path, run.manifest))
+    if not (run.path / REPORT_NAME).exists():
+        render_hypotheses(run)
+    return results
 
 
 def render_hypotheses(run: RunDirectory) -> None:
-    """Write the report of a run of hypotheses: so far its results are all there is."""
+    """Write report and figures from what is in the run directory."""
+    from autotune.report.hypotheses.render import write_hypothesis_report
+
+    write_hypothesis_report(run.path)
 
 
 def _write_results(

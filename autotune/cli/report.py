@@ -25,13 +25,20 @@ def run(args: argparse.Namespace) -> int:
         RunDirectoryError: not a run, a run of another schema, one that is not finished, or one
             whose results or hardware changed since.
     """
+    from autotune.cli.study import SEARCH
     from autotune.manifest import load_manifest
     from autotune.report.render import REPORT_HTML_NAME, write_report
     from autotune.runs import SHAPES_NAME, find_changed_files
 
     directory: Path = args.directory
-    write_report(directory)
-    if SHAPES_NAME in find_changed_files(directory, load_manifest(directory)):
+    manifest = load_manifest(directory)
+    if manifest.options.study == SEARCH:
+        write_report(directory)
+    else:
+        from autotune.report.hypotheses.render import write_hypothesis_report
+
+        write_hypothesis_report(directory)
+    if SHAPES_NAME in find_changed_files(directory, manifest):
         sys.stderr.write(
             f"autotune report: {directory / SHAPES_NAME} changed since the run read it; "
             "the report shows the results for the shapes as they were\n"

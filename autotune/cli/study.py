@@ -132,6 +132,7 @@ def _run_hypotheses(
     from autotune.hypothesis_run import execute_hypotheses, reuse_hypotheses
     from autotune.hypothesis_table import describe_budget, describe_results, format_verdicts
     from autotune.run_inputs import distinct_problems
+    from autotune.runs import REPORT_NAME
     from hwmodel.cost.evaluators import prepare_evaluator
     from studies.hypotheses.effort import DEPTHS
     from studies.hypotheses.expected import format_expected
@@ -162,7 +163,7 @@ def _run_hypotheses(
     finally:
         for line in describe_results(results):
             _say(line)
-        _say(f"run directory {directory.path}")
+        _say(f"run directory {directory.path}; report {directory.path / REPORT_NAME}")
     return EXIT_DONE if results.answers else EXIT_NO_LEGAL_PLAN
 
 

@@ -61,14 +61,33 @@ def write_report(run_directory: Path) -> None:
     """
     run = load_run_files(run_directory)
     report = build_report(run)
-    _write_figures(run_directory / FIGURES_NAME, report.figures)
+    write_figures(run_directory / FIGURES_NAME, report.figures)
     write_text_atomically(run_directory / REPORT_MARKDOWN_NAME, render_markdown(report))
     stamp = format_stamp(run.manifest, run_directory, datetime.now(UTC))
     write_text_atomically(run_directory / REPORT_HTML_NAME, render_html(report, stamp))
 
 
 def render_html(report: Report, stamp: str) -> str:
-    """The page; every text is escaped by the template engine."""
+    """The page."""
+    return fill_html(
+        "report.html.j2",
+        report=report,
+        tiling_note=TILING_NOTE,
+        how_to_apply=HOW_TO_APPLY,
+        long_table=LONG_TABLE,
+        stamp=stamp,
+    )
+
+
+def render_markdown(report: Report) -> str:
+    """The report for a terminal or a code host; figures are links to figures/*.svg."""
+    return fill_markdown(
+        "report.md.j2", report=report, tiling_note=TILING_NOTE, how_to_apply=HOW_TO_APPLY
+    )
+
+
+def fill_html(template: str, **values: object) -> str:
+    """A page from its template, with style and script; every text is escaped by the engine."""
     environment = Environment(
         loader=PackageLoader(_PACKAGE, _TEMPLATES), autoescape=True, undefined=StrictUndefined
     )
@@ -77,12 +96,8 @@ def render_html(report: Report, stamp: str) -> str:
     )
     script = environment.get_template("sort.js.j2").render()
     css = resources.files(_PACKAGE).joinpath(_TEMPLATES, "report.css").read_text("utf-8")
-    return environment.get_template("report.html.j2").render(
-        report=report,
-        tiling_note=TILING_NOTE,
-        how_to_apply=HOW_TO_APPLY,
-        long_table=LONG_TABLE,
-        stamp=stamp,
+    return environment.get_template(template).render(
+        **values,
         css=Markup(css),
         script=Markup(script),
         script_hash=_content_hash(script),
@@ -90,8 +105,8 @@ def render_html(report: Report, stamp: str) -> str:
     )
 
 
-def render_markdown(report: Report) -> str:
-    """The report for a terminal or a code host; figures are links to figures/*.svg."""
+def fill_markdown(template: str, **values: object) -> str:
+    """Markdown from its template; what is inserted is escaped."""
     environment = Environment(
         loader=PackageLoader(_PACKAGE, _TEMPLATES),
         autoescape=False,  # Markdown is no HTML: `finalize` escapes what the template inserts
@@ -102,9 +117,7 @@ def render_markdown(report: Report) -> str:
     environment.filters.update(
         percent=format_percent, gap=format_gap, class_name=name_class, verbatim=Verbatim
     )
-    text = environment.get_template("report.md.j2").render(
-        report=report, tiling_note=TILING_NOTE, how_to_apply=HOW_TO_APPLY
-    )
+    text = environment.get_template(template).render(**values)
     return _BLANK_LINES.sub("\n\n", _LINE_ENDS.sub("\n", text)).rstrip() + "\n"
 
 
@@ -134,7 +147,7 @@ def _content_hash(script: str) -> str:
     return "sha256-" + base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
 
 
-def _write_figures(directory: Path, figures: tuple[ReportFigure, ...]) -> None:
+def write_figures(directory: Path, figures: tuple[ReportFigure, ...]) -> None:
     """Write the figures and remove those of an earlier rendering."""
     try:
         directory.mkdir(exist_ok=True)
