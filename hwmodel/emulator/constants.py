@@ -11,12 +11,6 @@ GRAINS_PER_BYTE = 65536
 SHARE_ONE = 4096
 """Fixed-point one of a share (docs/emulator.md, section 1)."""
 
-WRITE_BACK_SHARES = 40
-"""W: shares of the HBM that the background write-back counts for while it is active."""
-
-WRITE_BACK_SLACK_BYTES = 131072
-"""Q: bytes of evicted C that may wait for the HBM before the evicting request waits, too."""
-
 GRAIN_BYTES = 512
 """The fixpipe hands L0C over in grains of this size (specification: kernels.md)."""
 
@@ -39,6 +33,7 @@ class EmulatorConstants:
     launch_ticks: int
     l2_latency_ticks: int
     hbm_latency_ticks: int
+    busy_latency_ticks: int
     port_q: int
     hbm_grains: int
     l2_grains: int
@@ -46,8 +41,11 @@ class EmulatorConstants:
     l1_to_l0a_q: int
     l1_to_l0b_q: int
     hbm_write_cost_f: int
+    write_back_shares: int
+    write_back_slack_bytes: int
     line_waste_f: int
     row_ticks: int
+    straddle_ticks: int
     partial_ticks: int
     fractal_ticks_16bit: int
     fractal_ticks_fp32: int
@@ -63,6 +61,16 @@ class EmulatorConstants:
     l2_bytes: int
     l2_capacity_bytes: int
     hbm_writes_alone: int = 0
+
+    @property
+    def write_back_speed(self) -> int:
+        """What the write-back's bytes are divided by on the clock that it goes by."""
+        return self.hbm_grains if self.hbm_writes_alone else self.write_back_shares
+
+    @property
+    def write_back_slack_grains(self) -> int:
+        """The write-back's slack on that clock."""
+        return self.write_back_slack_bytes * GRAINS_PER_BYTE // self.write_back_speed
 
 
 def ticks(cycles: float) -> int:

@@ -12,7 +12,7 @@ from hwmodel.emulator.compute import (
     advance_compute,
     enter_item,
 )
-from hwmodel.emulator.constants import WRITE_BACK_SHARES, EmulatorConstants
+from hwmodel.emulator.constants import EmulatorConstants
 from hwmodel.emulator.geometry import Vector
 from hwmodel.emulator.item_walk import Items, Source
 from hwmodel.emulator.layout import (
@@ -76,6 +76,7 @@ from hwmodel.emulator.layout import (
     WAITS_FOR,
     WATCH_HEAD,
     WATCH_TAIL,
+    WRITE_SPEED,
     WRITES_ALONE,
     WRITES_BACK,
 )
@@ -122,7 +123,7 @@ def next_hbm(par: Vector, glob: Vector, share: Cube, watch: Matrix) -> int:
         if par[WRITES_ALONE]:
             alone = reached
         else:
-            users += WRITE_BACK_SHARES
+            users += par[WRITE_SPEED]
             target = min(target, reached)
     if users == 0:
         return alone
@@ -145,7 +146,7 @@ def move_clocks(par: Vector, glob: Vector, now: int) -> None:
     passed = now - glob[NOW]
     users = glob[SHARE_TAIL + HBM] - glob[SHARE_HEAD + HBM]
     if glob[WRITES_BACK] and not par[WRITES_ALONE]:
-        users += WRITE_BACK_SHARES
+        users += par[WRITE_SPEED]
     if users:
         glob[CLOCK + HBM] += passed * par[HBM_GRAINS] // users
     users = glob[SHARE_TAIL + L2] - glob[SHARE_HEAD + L2]

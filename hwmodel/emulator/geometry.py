@@ -87,15 +87,17 @@ def count_phases(start: int, pitch: int, rows: int, least: int) -> int:
 
 
 @inline
+def count_straddles(rows: int, run: int, pitch: int, start: int) -> int:
+    """Rows that touch one 128-byte line more than a row of their length needs."""
+    part = run & ((1 << LINE_SHIFT) - 1)
+    return count_phases(start, pitch, rows, (1 << LINE_SHIFT) + 1 - part if part else 1)
+
+
+@inline
 def line_bytes(rows: int, run: int, pitch: int, start: int) -> int:
     """Bytes of the 128-byte lines that the rows touch, each row for itself."""
-    part = run & ((1 << LINE_SHIFT) - 1)
-    lines = rows * (run >> LINE_SHIFT)
-    if part:
-        lines += rows + count_phases(start, pitch, rows, (1 << LINE_SHIFT) + 1 - part)
-    else:
-        lines += count_phases(start, pitch, rows, 1)
-    return lines << LINE_SHIFT
+    least = rows * ((run + (1 << LINE_SHIFT) - 1) >> LINE_SHIFT)
+    return (least + count_straddles(rows, run, pitch, start)) << LINE_SHIFT
 
 
 @jit

@@ -39,6 +39,7 @@ numbers the entries of one of them.
     LAUNCH,
     L2_LATENCY,
     HBM_LATENCY,
+    BUSY_LATENCY,
     PORT_Q,
     HBM_GRAINS,
     L2_GRAINS,
@@ -48,13 +49,17 @@ numbers the entries of one of them.
     AIV_STORE_Q,
     WRITE_COST,
     WRITES_ALONE,
+    WRITE_SPEED,
+    WRITE_SLACK,
     LINE_WASTE,
     ROW_TICKS,
+    STRADDLE_TICKS_A,
+    STRADDLE_TICKS_B,
     PARTIAL_TICKS,
     FRACTAL_TICKS,
     TILE_TICKS,
     PAR_SIZE,
-) = range(48)
+) = range(53)
 
 # Values of par[KEEP]: what stays in L1.
 KEEP_NOTHING, KEEP_A, KEEP_B, KEEP_A_PANEL, KEEP_B_PANEL = range(5)

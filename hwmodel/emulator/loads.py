@@ -1,7 +1,7 @@
 """MTE2: the loads of a core and what they find in L2 (docs/emulator.md, sections 2 and 3)."""
 
 from hwmodel.emulator.compute import MARK_LOADED, MARK_READ, MARK_READ_TIME, Marks, note
-from hwmodel.emulator.geometry import Vector, line_bytes, slab_rows, span
+from hwmodel.emulator.geometry import Vector, count_straddles, line_bytes, slab_rows, span
 from hwmodel.emulator.item_walk import Items, Source, next_row, refill
 from hwmodel.emulator.layout import (
     A_BLOCK,
@@ -10,6 +10,7 @@ from hwmodel.emulator.layout import (
     BASE_M,
     BEGIN,
     BIAS_BYTES,
+    BUSY_LATENCY,
     BUSY_MTE2,
     BYPASS,
     BYPASS_A,
@@ -88,8 +89,10 @@ from hwmodel.emulator.layout import (
     SLOT,
     SLOT_FREE,
     STATE,
+    STRADDLE_TICKS_A,
     TRACKS_SIZES,
     WAITS_FOR,
+    WRITES_BACK,
 )
 from hwmodel.emulator.memory import (
     SHARE_SHIFT,
@@ -173,6 +176,17 @@ def settle(
 
 
 @inline
+def find_latency(par: Vector, glob: Vector, kind: int) -> int:
+    """Time from the release of the slot to the first data of a request that is issued now."""
+    latency = par[L2_LATENCY]
+    if kind >= LEADER:
+        latency += par[HBM_LATENCY]
+        if glob[WRITES_BACK]:
+            latency += par[BUSY_LATENCY]
+    return int(latency)
+
+
+@inline
 def request(
     par: Vector,
     glob: Vector,
@@ -205,10 +219,8 @@ def request(
         if own != NO_OBJECT and slots[which] == NO_SLOT:
             which = own
         settle(par, glob, core, chan, link, slots, watch, p, which, size)
-    latency = par[L2_LATENCY]
     chan[p, HBM_BYTES] = 0
     if chan[p, KIND] >= LEADER:
-        latency += par[HBM_LATENCY]
         waste = line_bytes(rows, run, pitch, start) - size
         chan[p, HBM_BYTES] = size + ((waste * par[LINE_WASTE]) >> SHARE_SHIFT) + bias
     size += bias
@@ -217,8 +229,11 @@ def request(
         core[p, LD_PORT_BYTES_A + operand] = size
         core[p, LD_PORT_A + operand] = span(size, par[PORT_Q])
     chan[p, EARLIEST] = max(core[p, LD_PORT_A + operand], rows * par[ROW_TICKS])
+    straddle_ticks = par[STRADDLE_TICKS_A + operand]
+    if straddle_ticks:
+        chan[p, EARLIEST] += count_straddles(rows, run, pitch, start) * straddle_ticks
     chan[p, STATE] = ISSUED
-    begin = max(glob[NOW], max(free, par[LAUNCH]) + latency)
+    begin = max(glob[NOW], max(free, par[LAUNCH]) + find_latency(par, glob, chan[p, KIND]))
     set_timer(par, glob, timers, p, begin)
 
 

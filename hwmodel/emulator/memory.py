@@ -3,11 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from hwmodel.emulator.constants import (
-    GRAINS_PER_BYTE,
-    WRITE_BACK_SHARES,
-    WRITE_BACK_SLACK_BYTES,
-)
+from hwmodel.emulator.constants import GRAINS_PER_BYTE
 from hwmodel.emulator.geometry import Vector
 from hwmodel.emulator.layout import (
     CAPACITY,
@@ -19,7 +15,6 @@ from hwmodel.emulator.layout import (
     EVICTED_IN_FLIGHT,
     FREE_SLOT,
     HBM,
-    HBM_GRAINS,
     HBM_WRITE_BYTES,
     IN_DATA,
     IN_FLIGHT,
@@ -53,6 +48,8 @@ from hwmodel.emulator.layout import (
     WATCH_TAIL,
     WHO,
     WRITE_COST,
+    WRITE_SLACK,
+    WRITE_SPEED,
     WRITES_ALONE,
     WRITES_BACK,
 )
@@ -65,9 +62,6 @@ Slots = NDArray[np.int32]
 
 SHARE_SHIFT = 12
 """Fixed-point position of a share, as a power of two."""
-
-WRITE_BACK_SLACK = WRITE_BACK_SLACK_BYTES * GRAINS_PER_BYTE // WRITE_BACK_SHARES
-"""The write-back's slack on the virtual clock."""
 
 
 @inline
@@ -236,12 +230,8 @@ def evict(
         glob[WRITES_BACK] = 1
         glob[UNTIL] = clock
     cost = (dirty_bytes * par[WRITE_COST]) >> SHARE_SHIFT
-    if par[WRITES_ALONE]:
-        glob[UNTIL] += cost * GRAINS_PER_BYTE // par[HBM_GRAINS]
-        target = glob[UNTIL] - WRITE_BACK_SLACK_BYTES * GRAINS_PER_BYTE // par[HBM_GRAINS]
-    else:
-        glob[UNTIL] += cost * GRAINS_PER_BYTE // WRITE_BACK_SHARES
-        target = glob[UNTIL] - WRITE_BACK_SLACK
+    glob[UNTIL] += cost * GRAINS_PER_BYTE // par[WRITE_SPEED]
+    target = glob[UNTIL] - par[WRITE_SLACK]
     if target > clock:
         at = glob[WATCH_TAIL] % watch.shape[1]
         watch[TARGET, at] = target

@@ -27,6 +27,24 @@ DEFAULT_LINE_WASTE_RATIO = 1.0
 DEFAULT_ROW_CYCLES = 4.0
 """Least port time of a row: a 512-byte burst at 128 bytes a cycle. Assumed, not measured."""
 
+DEFAULT_STRADDLE_CYCLES = 8.0
+"""Port time of a row of B that takes one line more than its length needs, as kernels measured on a
+950PR_9589 show it: twice the time of a row."""
+
+DEFAULT_BUSY_LATENCY_CYCLES = 900.0
+"""What a miss beside the write-back waits in addition, as kernels measured on a 950PR_9589 show
+it."""
+
+DEFAULT_WRITE_BACK_SHARES = 32
+"""The write-back's weight beside the reads of the HBM, as measured on a 950PR_9589:
+as many shares as that chip has cube cores."""
+
+DEFAULT_WRITE_BACK_SLACK_MIB = 2.0
+"""Evicted C that may wait for the HBM, as kernels measured on a 950PR_9589 show it: half a 256 x
+256 tile of 16-bit C for each core."""
+
+BYTES_PER_MIB = 1 << 20
+
 DEFAULT_TILE_CYCLES = 200.0
 """Gap before a tile's first multiplication; compute-bound kernels measured on a 950PR_9589 show
 200 to 280 cycles a tile whatever their K."""
@@ -47,7 +65,11 @@ CALIBRATED_NAMES = frozenset(
         "l2_latency_cycles",
         "hbm_latency_cycles",
         "line_waste_ratio",
+        "busy_latency_cycles",
         "row_cycles",
+        "straddle_cycles",
+        "write_back_shares",
+        "write_back_slack_mib",
         "tile_cycles",
         "aiv_reduce_bytes_per_cycle",
         "barrier_us",
@@ -75,6 +97,7 @@ _RATES = frozenset(
         "l2_total_ratio",
         "hbm_read_ratio",
         "mte2_port_ratio",
+        "write_back_shares",
     }
 )
 """Constants that something is divided by."""
@@ -114,6 +137,7 @@ def constants_from_values(spec: HardwareSpec, values: Mapping[str, float]) -> Em
         launch_ticks=ticks(spec.us_to_cycles(values.get("launch_us", fixed.launch_us))),
         l2_latency_ticks=ticks(values.get("l2_latency_cycles", fixed.l2_first_access_cycles)),
         hbm_latency_ticks=ticks(values.get("hbm_latency_cycles", hbm_latency_cycles)),
+        busy_latency_ticks=ticks(values.get("busy_latency_cycles", DEFAULT_BUSY_LATENCY_CYCLES)),
         port_q=rate_q(rates.mte2_port_bytes_per_cycle * ratio("mte2_port_ratio")),
         hbm_grains=resource_grains(rates.hbm_read_total_bytes_per_cycle * ratio("hbm_read_ratio")),
         l2_grains=resource_grains(rates.l2_total_bytes_per_cycle * ratio("l2_total_ratio")),
@@ -121,8 +145,15 @@ def constants_from_values(spec: HardwareSpec, values: Mapping[str, float]) -> Em
         l1_to_l0a_q=rate_q(rates.l1_to_l0a_bytes_per_cycle),
         l1_to_l0b_q=rate_q(rates.l1_to_l0b_bytes_per_cycle),
         hbm_write_cost_f=share_f(write_cost * ratio("hbm_write_cost_ratio")),
+        write_back_shares=max(
+            1, round(values.get("write_back_shares", DEFAULT_WRITE_BACK_SHARES))
+        ),
+        write_back_slack_bytes=int(
+            values.get("write_back_slack_mib", DEFAULT_WRITE_BACK_SLACK_MIB) * BYTES_PER_MIB
+        ),
         line_waste_f=share_f(values.get("line_waste_ratio", DEFAULT_LINE_WASTE_RATIO)),
         row_ticks=ticks(values.get("row_cycles", DEFAULT_ROW_CYCLES)),
+        straddle_ticks=ticks(values.get("straddle_cycles", DEFAULT_STRADDLE_CYCLES)),
         partial_ticks=ticks(values.get("partial_line_cycles", fixed.partial_line_cycles)),
         fractal_ticks_16bit=_fractal_ticks(2, compute.macs_per_cycle_16bit * efficiency),
         fractal_ticks_fp32=_fractal_ticks(4, compute.macs_per_cycle_fp32 * efficiency),

@@ -34,13 +34,11 @@ from hwmodel.emulator.layout import (
     FIRST_B,
     FOLLOWERS,
     HBM_BYTES,
-    HBM_LATENCY,
     IDLE,
     IN_DATA,
     ISSUED,
     KIND,
     L2_BYTES,
-    L2_LATENCY,
     LAST_STORE,
     LAUNCH,
     LD_STEP,
@@ -72,7 +70,7 @@ from hwmodel.emulator.layout import (
     V_STEP_DONE,
     WAITS_FOR,
 )
-from hwmodel.emulator.loads import begin_load, close_load, settle
+from hwmodel.emulator.loads import begin_load, close_load, find_latency, settle
 from hwmodel.emulator.memory import SHARE_SHIFT, Cube, Links, Matrix, Slots, set_timer
 from hwmodel.emulator.result import CoreActivity, EmulationResult
 from hwmodel.emulator.stores import UB_BLOCK_BYTES, complete_mte3, enter_l2
@@ -175,9 +173,8 @@ def issue_load(
         chan[p, KIND] = BYPASS
     else:
         settle(par, glob, core, chan, link, slots, watch, p, which, size)
-    latency, port = par[L2_LATENCY], par[AIV_L2_Q]
+    port = par[AIV_L2_Q]
     if chan[p, KIND] >= LEADER:
-        latency += par[HBM_LATENCY]
         port = par[AIV_HBM_Q]
         waste = line_bytes(rows, run, pitch, start) - size
         chan[p, HBM_BYTES] = size + ((waste * par[LINE_WASTE]) >> SHARE_SHIFT) + bias
@@ -185,7 +182,7 @@ def issue_load(
     chan[p, EARLIEST] = max(span(size + bias, port), rows * par[ROW_TICKS])
     chan[p, STATE] = ISSUED
     free = core[p, V_SLOT_FREE + step_no % BUFFERS]
-    begin = max(glob[NOW], max(free, par[LAUNCH]) + latency)
+    begin = max(glob[NOW], max(free, par[LAUNCH]) + find_latency(par, glob, chan[p, KIND]))
     set_timer(par, glob, timers, p, begin)
 
 

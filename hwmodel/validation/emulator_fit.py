@@ -17,7 +17,7 @@ from hwmodel.emulator.engine import emulate
 from hwmodel.emulator.spec_constants import EMULATOR_MODEL, constants_from_values
 from hwmodel.plan import Template
 from hwmodel.spec import HardwareSpec
-from hwmodel.validation.fit import ModelFit, Parameter
+from hwmodel.validation.fit import Choice, ModelFit, Parameter
 from hwmodel.validation.measured import MeasuredRow
 
 LOSS_SCALE = 0.01
@@ -48,6 +48,17 @@ HELD = (
 )
 """Constants that stay at their centres: fitted, they do not lower the cross-validated error, as
 `autotune calibrate --ablation` shows."""
+
+CHOICES = (
+    Choice(name="straddle_cycles", values=(0.0, 4.0, 8.0, 16.0)),
+    Choice(name="busy_latency_cycles", values=(0.0, 300.0, 900.0, 2700.0)),
+    Choice(name="write_back_slack_mib", values=(0.125, 0.5, 2.0, 8.0)),
+    Choice(name="write_back_shares", values=(32.0, 16.0, 64.0)),
+)
+"""Constants that steps of a percent do not move, because few kernels depend on them and the order
+of events jumps. Values as wide apart as is known of them, the first of each "no such effect" (or
+as many shares as cores): a row of two to four times its least time; once to three times the HBM's
+first access; from a queue of 4 KiB to two tiles of 16-bit C for each of 32 cores."""
 
 BOUND_RATIO = 4.0
 """A constant stays within this factor of its centre."""
@@ -143,5 +154,6 @@ EMULATOR_FIT = ModelFit(
     repeats=REPEATS,
     most_steps=MOST_STEPS,
     held=HELD,
+    choices=CHOICES,
 )
 """How the emulator is fitted."""

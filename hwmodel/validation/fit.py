@@ -29,6 +29,12 @@ SEED = 20261130
 CONSTANT_DIGITS = 4
 """Decimals of a constant: finer than its uncertainty, coarser than a computer's rounding."""
 
+SOFT: Literal["soft_l1"] = "soft_l1"
+"""The loss that grows linearly beyond its scale."""
+
+CHOICE_ROUNDS = 2
+"""Turns of the choices: what one is worth may depend on a later one."""
+
 Arguments = TypeVarTuple("Arguments")
 Result = TypeVar("Result")
 
@@ -59,6 +65,14 @@ class Parameter:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Choice:
+    """A constant that is chosen from a few values, the first one that of a model without it."""
+
+    name: str
+    values: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ModelFit:
     """How a model is fitted.
 
@@ -73,6 +87,8 @@ class ModelFit:
         repeats: deals of the groups to folds in the cross-validation.
         most_steps: of the solver; None: until it has converged.
         held: names of parameters that are not fitted but stay at their start.
+        choices: constants that every fit chooses on its own rows, one after the other, between
+            two fits of the parameters.
     """
 
     model: str
@@ -85,6 +101,7 @@ class ModelFit:
     repeats: int
     most_steps: int | None = None
     held: tuple[str, ...] = ()
+    choices: tuple[Choice, ...] = ()
 
     def free_parameters(self, spec: HardwareSpec) -> tuple[Parameter, ...]:
         """The parameters that are fitted."""
@@ -117,14 +134,58 @@ def fit_constants(
     Raises:
         InputError: a row is locked, or there are fewer rows than constants.
     """
-    parameters = fit.free_parameters(spec)
+    count = len(fit.free_parameters(spec)) + len(fit.choices)
     if any(row.locked for row in rows):
         raise InputError("a locked row is among those to fit; leave the locked quarter out")
-    if len(rows) < len(parameters):
-        raise InputError(
-            f"{len(rows)} rows cannot fit {len(parameters)} constants; give more rows"
-        )
-    held = fit.held_constants(spec)
+    if len(rows) < count:
+        raise InputError(f"{len(rows)} rows cannot fit {count} constants; give more rows")
+    predict = fit.build_predictor(spec, rows)
+    log_measured = np.log([row.duration_us for row in rows])
+    if not fit.choices:
+        return _fit_parameters(fit, spec, predict, log_measured, {}, start)
+    constants = start
+    if constants is None:
+        first = {one.name: one.values[0] for one in fit.choices}
+        constants = _fit_parameters(fit, spec, predict, log_measured, first, None)
+    chosen = _choose(fit, predict, log_measured, constants)
+    return _fit_parameters(fit, spec, predict, log_measured, chosen, constants)
+
+
+def _choose(
+    fit: ModelFit,
+    predict: Predictor,
+    log_measured: NDArray[np.float64],
+    constants: Mapping[str, float],
+) -> dict[str, float]:
+    """The best value of each choice in turn, twice over; a tie stays with the earlier value."""
+
+    def loss(values: Mapping[str, float]) -> float:
+        errors = (np.log(predict(values)) - log_measured) / fit.loss_scale
+        squares = errors**2
+        return float(np.sum(2 * (np.sqrt(1 + squares) - 1) if fit.loss == SOFT else squares))
+
+    best = dict(constants)
+    least = loss(best)
+    for choice in fit.choices * CHOICE_ROUNDS:
+        for value in choice.values:
+            trial = best | {choice.name: value}
+            trial_loss = least if value == best[choice.name] else loss(trial)
+            if trial_loss < least:
+                best, least = trial, trial_loss
+    return {choice.name: best[choice.name] for choice in fit.choices}
+
+
+def _fit_parameters(
+    fit: ModelFit,
+    spec: HardwareSpec,
+    predict: Predictor,
+    log_measured: NDArray[np.float64],
+    chosen: Mapping[str, float],
+    start: Mapping[str, float] | None,
+) -> dict[str, float]:
+    """The least squares of the free parameters, all other constants as they are."""
+    parameters = fit.free_parameters(spec)
+    others = fit.held_constants(spec) | dict(chosen)
     names = [one.name for one in parameters]
     low, high, scale, centre = (
         np.array([getattr(one, key) for one in parameters])
@@ -132,11 +193,9 @@ def fit_constants(
     )
     has_prior = np.array([one.sigma is not None for one in parameters], dtype=bool)
     sigma = np.array([one.sigma for one in parameters if one.sigma is not None])
-    predict = fit.build_predictor(spec, rows)
-    log_measured = np.log([row.duration_us for row in rows])
 
     def name_values(values: NDArray[np.float64]) -> dict[str, float]:
-        return held | {name: float(value) for name, value in zip(names, values, strict=True)}
+        return others | {name: float(value) for name, value in zip(names, values, strict=True)}
 
     def residuals(values: NDArray[np.float64]) -> NDArray[np.float64]:
         errors = np.log(predict(name_values(values))) - log_measured

@@ -153,6 +153,8 @@ class Kernel:
         latency = self.constants.l2_latency_ticks
         if channel.leads:
             latency += self.constants.hbm_latency_ticks
+            if self.hbm.is_writing_back and not self.hbm.writes_alone:
+                latency += self.constants.busy_latency_ticks
         channel.timer = max(self.now, max(slot_free, self.launch_ticks) + latency)
 
     def _settle(self, channel: Channel, request: Request) -> None:
@@ -341,6 +343,8 @@ def _make_kernel(
             grains=constants.hbm_grains,
             write_cost_f=constants.hbm_write_cost_f,
             writes_alone=bool(constants.hbm_writes_alone),
+            write_back_shares=constants.write_back_shares,
+            slack_bytes=constants.write_back_slack_bytes,
         ),
     )
 

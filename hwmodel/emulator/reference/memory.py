@@ -6,12 +6,7 @@ Source: docs/emulator.md, section 3, "L2 eviction and write-back" and "Shared re
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from hwmodel.emulator.constants import (
-    GRAINS_PER_BYTE,
-    SHARE_ONE,
-    WRITE_BACK_SHARES,
-    WRITE_BACK_SLACK_BYTES,
-)
+from hwmodel.emulator.constants import GRAINS_PER_BYTE, SHARE_ONE
 from hwmodel.emulator.reference.slabs import ObjectName
 from hwmodel.integers import ceil_div
 
@@ -151,6 +146,8 @@ class Hbm(SharedResource):
 
     Attributes:
         write_cost_f: HBM time of a byte written over that of a byte read.
+        write_back_shares: W, what the write-back counts for while it is active.
+        slack_bytes: Q, evicted bytes that may wait without holding anybody up.
         write_back_until: clock at which the write-back ends.
         is_writing_back: the write-back is active.
         watches: clock value that a channel waits for, by the channel's number.
@@ -161,6 +158,8 @@ class Hbm(SharedResource):
     """
 
     write_cost_f: int
+    write_back_shares: int
+    slack_bytes: int
     writes_alone: bool = False
     time: int = 0
     write_back_until: int = 0
@@ -171,7 +170,7 @@ class Hbm(SharedResource):
     def shares(self) -> int:
         """Shares of the channels and of the write-back."""
         is_sharing = self.is_writing_back and not self.writes_alone
-        return len(self.targets) + (WRITE_BACK_SHARES if is_sharing else 0)
+        return len(self.targets) + (self.write_back_shares if is_sharing else 0)
 
     def advance(self, elapsed_ticks: int) -> None:
         """Move clock and time on."""
@@ -209,10 +208,10 @@ class Hbm(SharedResource):
         if not self.is_writing_back:
             self.write_back_until = position
         cost_bytes = dirty_bytes * self.write_cost_f // SHARE_ONE
-        speed = self.grains if self.writes_alone else WRITE_BACK_SHARES
+        speed = self.grains if self.writes_alone else self.write_back_shares
         self.write_back_until += cost_bytes * GRAINS_PER_BYTE // speed
         self.is_writing_back = position < self.write_back_until
-        slack = WRITE_BACK_SLACK_BYTES * GRAINS_PER_BYTE // speed
+        slack = self.slack_bytes * GRAINS_PER_BYTE // speed
         watch = self.write_back_until - slack
         if watch <= position:
             return False

@@ -8,7 +8,7 @@ from enum import StrEnum
 
 from hwmodel.dtypes import Format
 from hwmodel.emulator.constants import LINE_BYTES, SHARE_ONE, EmulatorConstants, span
-from hwmodel.integers import FRACTAL, align_up
+from hwmodel.integers import FRACTAL, align_up, ceil_div
 from hwmodel.plan import KernelPlan, Template
 from hwmodel.problem import GemmProblem
 from hwmodel.vendor_tiling import compute_l2_cache_disable
@@ -95,6 +95,9 @@ class SlabMaker:
         port_ticks = max(
             span(slab_bytes + bias_bytes, self.constants.port_q), rows * self.constants.row_ticks
         )
+        if self._runs_along_outer(operand):
+            straddles = lines // LINE_BYTES - rows * ceil_div(run, LINE_BYTES)
+            port_ticks += straddles * self.constants.straddle_ticks
         block, own = self._names(operand, outer, inner)
         return Request(
             step=step,
@@ -123,6 +126,12 @@ class SlabMaker:
         if is_k_contiguous:
             return o_len, width * size, problem.k * size, (o_off * problem.k + k0) * size
         return width, o_len * size, outer_total * size, (k0 * outer_total + o_off) * size
+
+    def _runs_along_outer(self, operand: Operand) -> bool:
+        """Whether the operand's rows in memory run along M or N, in ND."""
+        if operand is Operand.A:
+            return self.problem.trans_a
+        return not self.problem.trans_b and self.problem.format_b is not Format.NZ
 
     def _names(
         self, operand: Operand, outer: tuple[int, int], inner: tuple[int, int]

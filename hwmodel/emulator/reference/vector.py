@@ -107,6 +107,8 @@ class VectorKernel:
             grains=constants.hbm_grains,
             write_cost_f=constants.hbm_write_cost_f,
             writes_alone=bool(constants.hbm_writes_alone),
+            write_back_shares=constants.write_back_shares,
+            slack_bytes=constants.write_back_slack_bytes,
         )
         self.l2 = SharedResource(grains=constants.l2_grains)
         self.cache = L2Cache(capacity_bytes=constants.l2_capacity_bytes)
@@ -150,8 +152,9 @@ class VectorKernel:
 
     def _list_loads(self, tiles: list[Tile]) -> list[Load]:
         problem, constants = self.problem, self.constants
-        far = SlabMaker(problem, self.plan, replace(constants, port_q=constants.aiv_hbm_q))
-        near = SlabMaker(problem, self.plan, replace(constants, port_q=constants.aiv_l2_q))
+        plain = replace(constants, straddle_ticks=0)
+        far = SlabMaker(problem, self.plan, replace(plain, port_q=constants.aiv_hbm_q))
+        near = SlabMaker(problem, self.plan, replace(plain, port_q=constants.aiv_l2_q))
         order = (Operand.A, Operand.B)
         matrix = None
         if self.plan.template is Template.VECTOR:
@@ -282,6 +285,8 @@ class VectorKernel:
         latency = self.constants.l2_latency_ticks
         if transfer.hbm_bytes:
             latency += self.constants.hbm_latency_ticks
+            if self.hbm.is_writing_back and not self.hbm.writes_alone:
+                latency += self.constants.busy_latency_ticks
         begin = max(slot_free, self.constants.launch_ticks) + latency
         port.timer = max(self.now, begin)
 

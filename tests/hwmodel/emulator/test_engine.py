@@ -337,8 +337,9 @@ def test_too_many_tiles_are_refused() -> None:
 
 
 def test_writes_that_do_not_share_the_hbm_never_slow_a_kernel_down() -> None:
-    # C is four times L2 and little is computed: the write-back holds reads up all the time.
-    chip = replace(CHIP, l2_capacity_bytes=2**19)
+    # C is four times L2, far more than may wait, and little is computed: the write-back holds
+    # reads up all the time.
+    chip = replace(CHIP, l2_capacity_bytes=2**19, write_back_slack_bytes=2**17)
     problem = GemmProblem(m=1024, k=256, n=1024)
     plan = KernelPlan(
         template=Template.ASWT,

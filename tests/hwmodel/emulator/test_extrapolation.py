@@ -6,7 +6,7 @@ import pytest
 
 from hwmodel.dtypes import DType
 from hwmodel.emulator import extrapolation
-from hwmodel.emulator.constants import resource_grains
+from hwmodel.emulator.constants import resource_grains, ticks
 from hwmodel.emulator.engine import emulate
 from hwmodel.emulator.extrapolation import (
     LONG_EVENTS,
@@ -22,8 +22,15 @@ from hwmodel.problem import MAX_DIM, GemmProblem
 from hwmodel.spec_io import load_hardware
 from tests.hwmodel.emulator.chips import CHIP
 
-SMALL_L2 = replace(CHIP, l2_bytes=1 << 20, l2_capacity_bytes=1 << 20)
-"""Kernels of some ten thousand events fill this L2 many times."""
+SMALL_L2 = replace(
+    CHIP,
+    l2_bytes=1 << 20,
+    l2_capacity_bytes=1 << 20,
+    write_back_slack_bytes=1 << 14,
+    busy_latency_ticks=ticks(5),
+)
+"""Kernels of some ten thousand events fill this L2 many times. It is the 128th part of a real one,
+and so are the slack of its write-back and the time that a miss waits for that."""
 
 EXACT = ("loads", "load_bytes", "store_bytes", "events")
 

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hwmodel.emulator.constants import span as exact_span
-from hwmodel.emulator.geometry import line_bytes, span, unaligned_ends
+from hwmodel.emulator.geometry import count_straddles, line_bytes, span, unaligned_ends
 from hwmodel.emulator.layout import C_ELEMENT_BYTES, LEN_N, PAR_SIZE
 
 LINE = 128
@@ -25,6 +25,7 @@ def test_lines(rows: int, run: int, pitch: int, start: int) -> None:
         first = start + row * pitch
         lines += (first + run - 1) // LINE - first // LINE + 1
     assert line_bytes(rows, run, pitch, start) == lines * LINE
+    assert count_straddles(rows, run, pitch, start) == lines - rows * -(-run // LINE)
 
 
 @settings(derandomize=True, deadline=None, max_examples=200)

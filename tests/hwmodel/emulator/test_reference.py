@@ -13,6 +13,7 @@ multiply out, in ticks of 1/256 cycle:
 """
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -38,6 +39,7 @@ CHIP = EmulatorConstants(
     launch_ticks=1000,
     l2_latency_ticks=100,
     hbm_latency_ticks=300,
+    busy_latency_ticks=0,
     port_q=rate_q(100),
     hbm_grains=resource_grains(64),
     l2_grains=resource_grains(128),
@@ -45,8 +47,11 @@ CHIP = EmulatorConstants(
     l1_to_l0a_q=rate_q(256),
     l1_to_l0b_q=rate_q(256),
     hbm_write_cost_f=share_f(1.0),
+    write_back_shares=32,
+    write_back_slack_bytes=131072,
     line_waste_f=0,
     row_ticks=0,
+    straddle_ticks=6,
     partial_ticks=10,
     fractal_ticks_16bit=256,
     fractal_ticks_fp32=2048,
@@ -207,18 +212,53 @@ def test_write_back_holds_up_the_store_that_evicts() -> None:
     # L2 holds one slab. A and B of both tiles come from HBM: 3448, 5496, 7544, 9592. FIX of tile
     # 0: 7584 .. 9872 (above). MTE1 of tile 1: 9592 .. 10616, CUBE 10656 .. 10912, FIX from 11680.
     # Its C object evicts that of tile 0: 512 dirty bytes that cost 512,000 on HBM. In grains, from
-    # the clock V: until = 512,000*65,536/40 = 838,860,800, the slack is 131,072*65,536/40 =
-    # 214,748,364, so the watch is at 624,112,436. The write-back alone has 40 shares: V advances
-    # by floor(1024*16384/40) = 419,430 until L2 has served the tile after 1024 ticks; the rest
-    # takes ceil(623,693,006*40/16384) = 1,522,689.
+    # the clock V: until = 512,000*65,536/32 = 1,048,576,000, the slack is 131,072*65,536/32 =
+    # 268,435,456, so the watch is at 780,140,544. The write-back alone has 32 shares: V advances
+    # by floor(1024*16384/32) = 524,288 until L2 has served the tile after 1024 ticks; the rest
+    # takes ceil(779,616,256*32/16384) = 1,522,688.
     problem = replace(SMALL, n=32)
     chip = replace(CHIP, l2_capacity_bytes=600, hbm_write_cost_f=share_f(1000.0))
     result = emulate_reference(problem, PLAN, chip)
-    assert result.makespan_ticks == 11680 + 1024 + 1522689
+    assert result.makespan_ticks == 11680 + 1024 + 1522688
     assert (result.hbm_write_bytes, result.hits, result.hbm_read_bytes) == (512, 0, 2048)
     # At a cost of 1 the slack covers it: 11680 + 2048 + 240.
     cheap = replace(CHIP, l2_capacity_bytes=600)
     assert emulate_reference(problem, PLAN, cheap).makespan_ticks == 13968
+
+
+def test_a_miss_beside_the_write_back_waits_longer() -> None:
+    # As above with a third tile, at a cost of 100: no store is held up, and the write-back of
+    # tile 0 is still active when the last B, a miss, is issued.
+    problem = replace(SMALL, n=48)
+    chip = replace(CHIP, l2_capacity_bytes=600, hbm_write_cost_f=share_f(100.0))
+    plain = emulate_reference(problem, PLAN, chip)
+    late = emulate_reference(problem, PLAN, replace(chip, busy_latency_ticks=128000))
+    later = emulate_reference(problem, PLAN, replace(chip, busy_latency_ticks=128100))
+    assert plain.hbm_write_bytes == late.hbm_write_bytes
+    assert later.makespan_ticks == late.makespan_ticks + 100 > plain.makespan_ticks + 100
+    # With room for all of it nothing is written back, and nothing waits for that.
+    roomy = emulate_reference(problem, PLAN, replace(CHIP, busy_latency_ticks=128000))
+    assert roomy.makespan_ticks == emulate_reference(problem, PLAN, CHIP).makespan_ticks
+
+
+@pytest.mark.parametrize(
+    ("operand", "changes", "straddles"),
+    [
+        # 16 rows of 32 bytes, 80 apart from 32 on: those at 112 and 752 take two lines.
+        (Operand.B, {"n": 40, "trans_b": False}, 2),
+        (Operand.A, {"m": 40, "trans_a": True}, 2),
+        # The same rows along K, and in fractals, cost nothing more.
+        (Operand.B, {"k": 40}, 0),
+        (Operand.B, {"n": 40, "trans_b": False, "format_b": Format.NZ}, 0),
+    ],
+)
+def test_rows_that_straddle_lines_cost_the_port(
+    operand: Operand, changes: dict[str, Any], straddles: int
+) -> None:
+    maker = SlabMaker(replace(SMALL, **changes), PLAN, CHIP)
+    outer, inner = ((0, 16), (16, 16)) if "k" in changes else ((16, 16), (0, 16))
+    # 512 bytes at 100 a cycle: 1310.72 ticks.
+    assert maker.make(operand, outer=outer, inner=inner).port_ticks == 1311 + 6 * straddles
 
 
 def test_cache_mode_bypasses_l2() -> None:

@@ -1,6 +1,8 @@
 """The fit and its cross-validation: splits, the locked quarter, recovery of known constants."""
 
+from collections.abc import Callable
 from dataclasses import asdict, replace
+from typing import Literal
 
 import numpy as np
 import pytest
@@ -9,10 +11,13 @@ from hwmodel.cost.constants import CONSTANT_NAMES, PipelineConstants
 from hwmodel.cost.pipeline import PipelineEvaluator
 from hwmodel.errors import InputError
 from hwmodel.plan_batch import PlanBatch
+from hwmodel.spec import HardwareSpec
 from hwmodel.spec_io import load_hardware
 from hwmodel.validation.calibrate import select_fit_rows
 from hwmodel.validation.fit import (
     FOLDS,
+    Choice,
+    Parameter,
     bootstrap_constants,
     cross_validate,
     fit_constants,
@@ -128,3 +133,27 @@ def test_processes_change_nothing() -> None:
         cross_validate(CHEAP, SPEC, ROWS, folds=2, repeats=1, jobs=jobs) for jobs in (1, 2)
     )
     assert np.array_equal(one, two)
+
+
+@pytest.mark.parametrize("loss", ["linear", "soft_l1"])
+def test_a_choice_takes_the_value_that_the_rows_show(loss: Literal["linear", "soft_l1"]) -> None:
+    choice = Choice(name=CHEAP.held[0], values=(0.9, 1.0, 1.1))
+    fit = replace(CHEAP, held=CHEAP.held[1:], loss=loss, loss_scale=0.01)
+    others = tuple(name for name in CONSTANT_NAMES if name != choice.name)
+    fit = replace(fit, held=others[1:], choices=(choice,), list_parameters=_all_but(choice.name))
+    truth = {**fit.held_constants(SPEC), others[0]: 1.02, choice.name: 1.1}
+    times = PipelinePredictor(SPEC, ROWS)(truth)
+    rows = [replace(row, duration_us=float(time)) for row, time in zip(ROWS, times, strict=True)]
+    fitted = fit_constants(fit, SPEC, rows)
+    assert fitted[choice.name] == truth[choice.name]
+    assert fitted[others[0]] == pytest.approx(truth[others[0]], abs=0.01)
+    # A fit that starts from other constants does not go through the first values.
+    again = fit_constants(fit, SPEC, rows, start=fitted)
+    assert again[choice.name] == truth[choice.name]
+
+
+def _all_but(name: str) -> Callable[[HardwareSpec], tuple[Parameter, ...]]:
+    def list_parameters(spec: HardwareSpec) -> tuple[Parameter, ...]:
+        return tuple(one for one in PIPELINE_FIT.list_parameters(spec) if one.name != name)
+
+    return list_parameters
