@@ -9,7 +9,8 @@ from hwmodel.cost.breakdown import CostBreakdown
 from hwmodel.cost.constants import PIPELINE_MODEL, PipelineConstants, pipeline_constants
 from hwmodel.cost.explanation import build_breakdown
 from hwmodel.cost.lower_bound import bound_batch
-from hwmodel.cost.plan_costs import Model, PlanColumns, estimate_batch, explain_row
+from hwmodel.cost.plan_costs import Model, PlanColumns, explain_row
+from hwmodel.cost.plan_lanes import estimate_batch, estimate_rows
 from hwmodel.cost.terms import chip_rates, problem_terms
 from hwmodel.plan import KernelPlan, Template
 from hwmodel.plan_batch import PlanBatch
@@ -43,7 +44,7 @@ def build_columns(plans: PlanBatch) -> PlanColumns:
 def needs_compiling() -> bool:
     """Whether the first evaluation will take the time to compile the model."""
     return any(
-        jit_module.needs_compiling(one) for one in (estimate_batch, explain_row, bound_batch)
+        jit_module.needs_compiling(one) for one in (estimate_rows, explain_row, bound_batch)
     )
 
 

@@ -1,8 +1,8 @@
-"""The pipeline model's closed form: the costs of one plan, and the times of a batch of them.
+"""The pipeline model's closed form: the costs of one plan.
 
 `estimate_plan` takes one plan apart and hands it to the closed form of its template
-(`walk_kernel`, `resident_kernel`, `vector_kernel`). `estimate_batch` is a loop over it, so the
-explained path is the deciding path.
+(`walk_kernel`, `resident_kernel`, `vector_kernel`). `plan_lanes` runs batches of plans through the
+same functions, so the explained path is the deciding path.
 """
 
 from typing import NamedTuple
@@ -119,13 +119,6 @@ def read_row(plans: PlanColumns, row: int) -> PlanRow:
 
 
 @jit
-def estimate_batch(model: Model, plans: PlanColumns, cycles: NDArray[np.float64]) -> None:
-    """Fill `cycles` with the predicted time of every row."""
-    for row in range(len(cycles)):
-        cycles[row] = estimate_plan(model, read_row(plans, row)).total
-
-
-@jit
 def explain_row(model: Model, plans: PlanColumns) -> KernelCosts:
     """The costs of the first row."""
     return estimate_plan(model, read_row(plans, 0))
@@ -137,30 +130,46 @@ def estimate_plan(model: Model, plan: PlanRow) -> KernelCosts:
     template = plan.template
     if template in (VECTOR, TO_MULTI_MUL, K_EQUAL_ZERO):
         return estimate_vector_plan(model, plan)
-    is_mirrored = template in (B_FULL, B_PARTIAL, B_PANEL)
-    terms = model.mirrored if is_mirrored else model.terms
-    tile_plan = build_tile_plan(terms, plan, is_mirrored)
-    walk = build_walk_plan(plan, is_mirrored)
-    way_out = build_way_out(model.chip, terms, plan)
-    launch = launch_cycles(model.chip, plan)
-    is_full = template in (A_FULL, B_FULL)
-    if is_full or template in (A_PARTIAL, B_PARTIAL):
-        slabs = float(plan.resident_slabs)
-        return estimate_resident(
-            ResidentCase(terms, model.chip, tile_plan, walk, way_out, launch, is_full, slabs)
+    terms = model.terms
+    if template in (B_FULL, B_PARTIAL, B_PANEL):
+        terms = model.mirrored
+    if template in (A_FULL, B_FULL, A_PARTIAL, B_PARTIAL):
+        return estimate_resident_plan(model.chip, terms, plan)
+    return estimate_walk_plan(model.chip, terms, plan)
+
+
+@inline
+def estimate_resident_plan(chip: ChipRates, terms: ProblemTerms, plan: PlanRow) -> KernelCosts:
+    """The costs of a full or partial load; the terms are mirrored if B is kept."""
+    return estimate_resident(
+        ResidentCase(
+            terms=terms,
+            chip=chip,
+            plan=build_tile_plan(terms, plan, terms.is_transposed),
+            walk=build_walk_plan(plan, terms.is_transposed),
+            way_out=build_way_out(chip, terms, plan),
+            launch=launch_cycles(chip, plan),
+            is_full=plan.template in (A_FULL, B_FULL),
+            resident_slabs=float(plan.resident_slabs),
         )
-    is_panel = template in (A_PANEL, B_PANEL)
+    )
+
+
+@inline
+def estimate_walk_plan(chip: ChipRates, terms: ProblemTerms, plan: PlanRow) -> KernelCosts:
+    """The costs of a walk over the grid; the terms are mirrored for a panel of B."""
+    is_panel = plan.template in (A_PANEL, B_PANEL)
     return estimate_walk(
         WalkCase(
             terms=terms,
-            chip=model.chip,
-            plan=tile_plan,
-            walk=walk,
-            way_out=way_out,
-            launch=launch,
+            chip=chip,
+            plan=build_tile_plan(terms, plan, terms.is_transposed),
+            walk=build_walk_plan(plan, terms.is_transposed),
+            way_out=build_way_out(chip, terms, plan),
+            launch=launch_cycles(chip, plan),
             k_slices=count_k_slices(terms, plan),
             resident_slabs=float(plan.resident_slabs) if is_panel else 0.0,
-            stream_k=build_stream_k_plan(plan, template == STREAM_K),
+            stream_k=build_stream_k_plan(plan, plan.template == STREAM_K),
         )
     )
 

@@ -28,10 +28,10 @@ from hwmodel.jit import inline
 MOST_CORES = 128
 """Cores of the look-up of common divisors; no chip has more."""
 
-COMMON_DIVISORS = np.gcd.outer(np.arange(MOST_CORES + 1), np.arange(MOST_CORES + 1)).astype(
-    np.uint8
+COMMON_DIVISORS = (
+    np.gcd.outer(np.arange(MOST_CORES + 1), np.arange(MOST_CORES + 1)).astype(np.float64).ravel()
 )
-"""Greatest common divisors of 0..MOST_CORES and 0..MOST_CORES."""
+"""Greatest common divisors of 0..MOST_CORES and 0..MOST_CORES, row by row."""
 
 
 class WalkPlan(NamedTuple):
@@ -292,7 +292,8 @@ def build_late_shares(
 def common_divisor(count: float, cores: float) -> float:
     """Greatest common divisor of a number of blocks and of cores: a look-up is the fastest."""
     rest = count - floor(count / cores) * cores
-    return float(COMMON_DIVISORS[min(int(cores), MOST_CORES), min(int(rest), MOST_CORES)])
+    place = min(cores, MOST_CORES) * (MOST_CORES + 1.0) + min(rest, MOST_CORES)
+    return float(COMMON_DIVISORS[int(place)])
 
 
 @inline

@@ -30,7 +30,7 @@ from hwmodel.cost.tile import (
     round_cycles,
 )
 from hwmodel.cost.whole import ceil, floor
-from hwmodel.jit import inline, jit
+from hwmodel.jit import inline
 
 
 class ResidentCase(NamedTuple):
@@ -118,7 +118,7 @@ class Blocks(NamedTuple):
     load: float
 
 
-@jit
+@inline
 def estimate_resident(case: ResidentCase) -> KernelCosts:
     """Costs of the kernel."""
     terms, chip, cores = case.terms, case.chip, case.walk.cores
@@ -292,7 +292,7 @@ def mix(one: Blocks, other: Blocks, share: float) -> Blocks:
     )
 
 
-@jit
+@inline
 def estimate_blocks(
     case: ResidentCase,
     layout: Layout,

@@ -348,14 +348,13 @@ def edge_shares(walk: WalkPlan, grid: Grid) -> Edges:
     The last row is one of the rows of the last window; its cores meet all rows alike if P and the
     number of its rows have no common factor.
     """
-    narrow, low = 0.0, 0.0
-    if grid.edge_n < grid.n:
-        per_window = grid.window * grid.n_tiles
-        common = common_divisor(per_window, walk.cores)
-        met = floor(grid.window / common) * common / per_window
-        narrow = floor(grid.rounds * met) / grid.rounds
-    if grid.edge_m < grid.m and common_divisor(grid.last_window, walk.cores) == 1.0:
-        low = floor(grid.n_tiles * grid.per_core) / grid.rounds
+    # Looked up whether used or not: a look-up under a condition keeps loops from using vectors.
+    per_window = grid.window * grid.n_tiles
+    common = common_divisor(per_window, walk.cores)
+    met = floor(grid.window / common) * common / per_window
+    narrow = floor(grid.rounds * met) / grid.rounds if grid.edge_n < grid.n else 0.0
+    is_met = grid.edge_m < grid.m and common_divisor(grid.last_window, walk.cores) == 1.0
+    low = floor(grid.n_tiles * grid.per_core) / grid.rounds if is_met else 0.0
     return Edges(narrow, low)
 
 

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from hwmodel.cost.constants import CONSTANT_NAMES, PIPELINE_MODEL, PipelineConstants
 from hwmodel.cost.pipeline import build_columns, build_model
-from hwmodel.cost.plan_costs import estimate_batch
+from hwmodel.cost.plan_lanes import estimate_batch
 from hwmodel.plan_batch import PlanBatch
 from hwmodel.spec import HardwareSpec
 from hwmodel.validation.fit import ModelFit, Parameter

@@ -23,6 +23,7 @@ COMPILED_MODULES = (
             "resident_kernel",
             "vector_kernel",
             "plan_costs",
+            "plan_lanes",
             "explanation",
             "pipeline",
         )
