@@ -2,9 +2,9 @@
 
 Run with `pytest tests/bench/test_bench_pipeline.py --benchmark-enable`: a million legal plans of a
 shape's spaces `tiles` and `all` in random order, by `PipelineEvaluator.estimate_us`, the very
-function whose agreement with the emulator is tested (`python -m tests.bench.agreement`). The target
-is ten million a second of CPU time; `extra_info` of the saved benchmark holds the figure. With
-benchmarks disabled a few plans of each shape run once, as a test.
+function whose agreement with the emulator is tested (`python -m tests.bench.agreement`). The
+target is ten million a second of CPU time; `extra_info` of the saved benchmark holds the figure.
+With benchmarks disabled a few plans of each shape run once, as a test.
 """
 
 import time
