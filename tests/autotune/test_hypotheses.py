@@ -29,7 +29,7 @@ SHAPES = (
     "96,64,128,the first again,1,bf16,bf16,1,a,prefill,o\n"
     "16,64,48,refused,1,fp16,bf16,1,,,\n"
 )
-REPRODUCIBLE = ("trials.jsonl", "results.json", "results.csv")
+REPRODUCIBLE = ("trials.jsonl", "results.json", "results.csv", "report.md")
 
 
 @pytest.fixture(autouse=True)

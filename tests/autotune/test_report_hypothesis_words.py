@@ -16,6 +16,7 @@ from autotune.report.hypotheses.verdict_words import (
     describe_error,
     describe_verdict,
     format_signed,
+    name_part,
 )
 from autotune.report.hypotheses.view import RunView
 from hwmodel.problem import GemmProblem
@@ -208,6 +209,43 @@ def test_what_its_own_scoring_would_eat_up_is_scored_once_per_shape() -> None:
     assert "at every launch the scoring would cost 40.6 µs, more than it saves" in told[0]
 
 
+def test_what_is_left_of_a_pass_by_scoring_at_every_launch_is_told() -> None:
+    view = view_of([{"h1": 1.04}] * 60, "h1", baseline_us=2000.0)
+    told = describe_first(view, rank_priorities(view))
+    assert (
+        "at every launch the scoring would cost 40.6 µs, which leaves 1.8 % of a pass" in told[0]
+    )
+
+
+@pytest.mark.parametrize(
+    ("split", "part", "words"),
+    [
+        ("rows M", "M >= 2048", "for M >= 2048"),
+        ("rows of C", "rows of C are not", "where rows of C are not"),
+        ("kind of kernel", "read bound", "for read bound kernels"),
+        ("blocks per core", "up to 4 blocks a core", "with up to 4 blocks a core"),
+    ],
+)
+def test_parts_of_a_domain_in_words(split: str, part: str, words: str) -> None:
+    view = view_of([{"h1": 1.03}] * 30, "h1")
+    some = view.verdicts["h1"].subdomains[0]
+    assert name_part(replace(some, split=split, part=part)) == words
+
+
+def test_a_better_constant_window_is_the_simplest_form_of_h2() -> None:
+    view = view_of([{"h2": 1.05}] * 60, "h2")
+    (one,) = rank_priorities(view)
+    assert one.best is not None
+    assert one.best.form is Form.CONSTANT
+    assert one.best.conditions == ("W = 8",)
+    assert one.best.saved_ratio == pytest.approx(1 - 1 / 1.05)
+    told = describe_first(view, (one,))
+    assert "as a constant (W = 8) it saves 4.8 % of a pass" in told[0]
+    assert "it needs host tiling, and a parameter that the kernel reads" in told[0]
+    (entry,) = build_maintainer_page(view, (one,))
+    assert "set it as the rule says: W = 8." in dict(entry.facts)["New rule"]
+
+
 def test_long_kernels_pay_for_scoring_at_every_launch() -> None:
     (one,) = rank_priorities(view_of([{"h1": 1.04}] * 60, "h1", baseline_us=100_000.0))
     assert one.best is not None
@@ -315,7 +353,7 @@ def test_each_study_shows_what_it_must_besides_its_verdict() -> None:
     assert "has a median of 3.0 % with sharing and 6.0 % without" in told["h5"]
     assert "more than 1 % faster for 5 of 5 shapes" in told["h6"]
     assert "H1 +2.9 %" in told["joint"]
-    assert "The best known came from: cascade 5." in told["opt"]
+    assert "The best known came from: the cascade over the space 5." in told["opt"]
     assert "base_n (5 shapes), window_len (5 shapes)" in told["opt"]
     bare = make_view(replace(view.results, sharing=(), proxy=None, field_gaps=()))
     assert describe_study(bare, "h1") == ()

@@ -20,7 +20,8 @@ from studies.hypotheses.verdicts import Verdict
 
 HOW_RANKED = (
     "How this order is made: a hypothesis stands for its best form (a constant, a condition that "
-    "the host checks, the model run at every launch, or once per shape), host cost taken off. "
+    "the host checks, the model run at every launch, or once per shape), host cost taken off; "
+    "savings are over all shapes, also those that chose a condition. "
     "Build: supported or mixed, robust, confirmed on shapes that did not choose the rule, and at "
     f"least {format_percent(WORTH_BUILDING)} of a pass saved. Build if its shapes matter: the "
     "same, but the models of the list hardly have such shapes. Measure first: a gain, but the "
@@ -125,10 +126,13 @@ def _describe_launch(view: RunView, priority: Priority) -> str:
         return "it costs a launch nothing to speak of"
     if best.form is Form.SCORING:
         return f"each launch pays {format_us(best.launch_us)} µs of host time for it, counted here"
-    return (
-        f"at every launch the scoring would cost {format_us(cost.launch_cost_us)} µs, more than "
-        "it saves"
+    paid = next(one for one in priority.options if one.form is Form.SCORING)
+    left = (
+        "more than it saves"
+        if paid.saved_ratio <= 0.0
+        else f"which leaves {format_percent(paid.saved_ratio)} of a pass"
     )
+    return f"at every launch the scoring would cost {format_us(cost.launch_cost_us)} µs, {left}"
 
 
 def _describe_cheapest(priorities: Sequence[Priority]) -> str:

@@ -3,17 +3,23 @@
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 
-from autotune.report.hypotheses.maintainer import format_share
 from autotune.report.hypotheses.verdict_words import format_signed
 from autotune.report.hypotheses.view import JOINT, OPT, RunView
 from autotune.report.text import clean_text, format_count, format_percent, short_name
 from hwmodel.plan import L0cOutput
+from studies.hypotheses.opt import BASELINE, CASCADE, OTHER
 from studies.hypotheses.registry import H1_FROZEN, H5_RULE, H5_SELECTOR
 from studies.hypotheses.statistics import WIN, geometric_mean
 
 _FEW = 0.01
 """A saved part of the loads up to this is called none."""
 _MISSES_NAMED = 3
+_FOUND_BY = {
+    BASELINE: "the operator's plan",
+    CASCADE: "the cascade over the space",
+    OTHER: "a plan judged beside a treatment",
+}
+"""Where a best plan came from, besides the studies."""
 
 
 def describe_study(view: RunView, study: str) -> tuple[str, ...]:
@@ -181,14 +187,14 @@ def _describe_opt(view: RunView) -> tuple[str, ...]:
         return ()
     found = Counter(item.found_by for item in known)
     told = ", ".join(
-        f"{name.replace('_', ' ')} {count:,}"
+        f"{_FOUND_BY.get(name, name.upper().replace('_', ' '))} {count:,}"
         for name, count in sorted(found.items(), key=lambda item: (-item[1], item[0]))
     )
     gap = geometric_mean([1.0 + item.joint_gap_ratio for item in known])
     fields = view.results.field_gaps
     sentences = [
-        f"JOINT takes {format_share(gap - 1.0)} longer than the best known on the mean. The best "
-        f"known came from: {told}."
+        f"JOINT takes {format_percent(gap - 1.0)} longer than the best known on the mean. The "
+        f"best known came from: {told}."
     ]
     if fields:
         sentences.append(

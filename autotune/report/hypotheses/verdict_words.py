@@ -88,7 +88,7 @@ def _describe_mixed(verdict: StudyVerdict) -> str:
     more = len(verdict.holds_for) - 1
     others = f" and {format_count(more, 'other part')}" if more else ""
     return (
-        f"mixed: supported for {short_name(clean_text(part.part))}{others}, worth "
+        f"mixed: supported {name_part(part)}{others}, worth "
         f"{format_signed(part.summary.geomean)} there, {elsewhere} elsewhere"
         f"{_describe_losses(summary)}"
     )
@@ -104,6 +104,20 @@ def select_part(verdict: StudyVerdict) -> Subdomain | None:
         key=lambda part: part.summary.shapes * math.log(part.summary.geomean),
         default=None,
     )
+
+
+def name_part(part: Subdomain) -> str:
+    """Where a part is, e.g. `for M >= 2048`, `where rows of C are whole lines`."""
+    name = short_name(clean_text(part.part))
+    match part.split:
+        case "rows of C":
+            return f"where {name}"
+        case "kind of kernel":
+            return f"for {name} kernels"
+        case "blocks per core":
+            return f"with {name}"
+        case _:
+            return f"for {name}"
 
 
 def compute_rest(whole: RatioSummary, part: RatioSummary) -> float:
