@@ -163,6 +163,20 @@ class _Posterior:
         return float(value), gradient / 2 + offset / self._deviation
 
 
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Group:
+    """Some factors together.
+
+    Attributes:
+        levels: for each of the factors its number, its levels, and the level of it that each
+            combination has.
+        codes: the combination that each row has.
+    """
+
+    levels: tuple[tuple[int, FloatArray, NDArray[np.intp]], ...]
+    codes: NDArray[np.intp]
+
+
 class FactorRows:
     """Points as rows of factors, prepared for their covariances with a few others.
 
@@ -174,41 +188,47 @@ class FactorRows:
     """Combinations of a group: their covariances fit the cache."""
 
     def __init__(self, x: FloatArray) -> None:
-        """`x` has shape (rows, D)."""
-        self.x = x
-        self._groups: list[tuple[list[int], FloatArray, NDArray[np.intp]]] = []
-        group: list[int] = []
-        levels, codes = x[:1, :0], np.zeros(len(x), dtype=np.intp)
+        """`x` has shape (rows, D); D is at least 1."""
+        self._rows = len(x)
+        self._groups: list[_Group] = []
+        members: list[int] = []
+        codes = first = np.zeros(0, dtype=np.intp)
         for number in range(x.shape[1]):
             own, own_codes = np.unique(x[:, number], return_inverse=True)
-            joint = codes * len(own) + own_codes
-            distinct, first, joint_codes = np.unique(joint, return_index=True, return_inverse=True)
-            if group and len(distinct) > self._MOST_COMBINATIONS:
-                self._groups.append((group, levels, codes))
-                group = []
-                first = np.unique(own_codes, return_index=True)[1]
-                joint_codes = own_codes
-            group = [*group, number]
-            levels, codes = x[first][:, group], joint_codes
-        if group:
-            self._groups.append((group, levels, codes))
+            joint = codes * len(own) + own_codes if members else own_codes
+            distinct, joint_first, joint_codes = np.unique(
+                joint, return_index=True, return_inverse=True
+            )
+            if members and len(distinct) > self._MOST_COMBINATIONS:
+                self._close(x, members, first, codes)
+                members = []
+                _, joint_first, joint_codes = np.unique(
+                    own_codes, return_index=True, return_inverse=True
+                )
+            members = [*members, number]
+            codes, first = joint_codes, joint_first
+        self._close(x, members, first, codes)
 
-    def __len__(self) -> int:
-        """Number of rows."""
-        return len(self.x)
+    def _close(
+        self, x: FloatArray, members: list[int], first: NDArray[np.intp], codes: NDArray[np.intp]
+    ) -> None:
+        """Keep a group; `first` is a row of each combination."""
+        combinations = x[first]
+        levels = tuple(
+            (number, *np.unique(combinations[:, number], return_inverse=True))
+            for number in members
+        )
+        self._groups.append(_Group(levels=levels, codes=codes))
 
     def covariance(self, parameters: Hyperparameters, others: FloatArray) -> FloatArray:
         """Covariances of all rows with `others`, shape (rows, len(others))."""
-        result: FloatArray | None = None
-        for group, levels, codes in self._groups:
-            table = np.ones((len(levels), len(others)))
-            for column, number in enumerate(group):
-                table *= parameters.factor(number, levels[:, column], others[:, number])
-            rows = table[codes]
-            result = rows if result is None else np.multiply(result, rows, out=result)
-        if result is None:
-            result = np.ones((len(self.x), len(others)))
-        result *= parameters.variance
+        result: FloatArray = np.full((self._rows, len(others)), parameters.variance)
+        for group in self._groups:
+            (number, levels, codes), *further = group.levels
+            table = parameters.factor(number, levels, others[:, number])[codes]
+            for number, levels, codes in further:
+                table *= parameters.factor(number, levels, others[:, number])[codes]
+            result *= table[group.codes]
         return result
 
 
@@ -221,7 +241,7 @@ class Process:
         covariance = FactorRows(x).covariance(parameters, x)
         covariance[np.diag_indices_from(covariance)] += parameters.nugget**2 + _JITTER
         self._lower: FloatArray = cholesky(covariance, lower=True, check_finite=False)
-        self._whitened = self._solve(y)
+        self._whitened = self._solve(y.copy())
 
     def predict(self, rows: FactorRows) -> tuple[FloatArray, FloatArray]:
         """Mean and standard deviation of y at each row, the single point's part included."""
@@ -230,4 +250,7 @@ class Process:
         return self._whitened @ solved, np.sqrt(rest + self._parameters.nugget**2 + _JITTER)
 
     def _solve(self, right: FloatArray) -> FloatArray:
-        return np.asarray(solve_triangular(self._lower, right, lower=True, check_finite=False))
+        solved = solve_triangular(
+            self._lower, right, lower=True, overwrite_b=True, check_finite=False
+        )
+        return np.asarray(solved)

@@ -31,7 +31,7 @@ _SCREENED_AROUND = 8
 """The best evaluated points, whose neighbours are screened in a larger space."""
 _CHUNK = 8192
 """Points screened at once, for the memory's sake."""
-_CANDIDATES = 1000
+_CANDIDATES = 500
 """Most promising points of a screening; the next are chosen among them until the next fit."""
 
 

@@ -18,9 +18,9 @@ from studies.strategies.gaussian_process import (
 )
 from studies.strategies.points import FloatArray
 
-_FIT_POINTS = 128
+_FIT_POINTS = 96
 """Evaluations that the parameters are fitted to: more take time and change little."""
-_MODEL_POINTS = 512
+_MODEL_POINTS = 192
 """Evaluations that the process is given."""
 
 _RANKING_DEVIATION = 0.1

@@ -14,7 +14,7 @@ from hwmodel.problem import GemmProblem
 from hwmodel.spec_io import load_hardware
 from studies import strategies
 from studies.space import PlanSpace, build_space
-from studies.strategies import STRATEGY_NAMES, build_strategy, check_strategy
+from studies.strategies import STRATEGY_NAMES, build_strategy, check_strategy, nearest
 from studies.strategies.nearest import FactorGrid
 from studies.strategies.plan_points import PlanPoints
 from studies.strategies.protocol import Strategy, TakenPoints
@@ -22,7 +22,7 @@ from tests.studies.fake_evaluator import FakeEvaluator
 
 SPEC = load_hardware("ascend950pr-9589")
 SMALL_PROBLEM = GemmProblem(m=20, k=40, n=20)
-LARGE_PROBLEM = GemmProblem(m=4096, k=512, n=4096)
+LARGE_PROBLEM = GemmProblem(m=512, k=128, n=512)
 
 
 def make_space(problem: GemmProblem, template: Template = Template.ASWT) -> PlanSpace:
@@ -213,6 +213,22 @@ def test_suggestions_outside_the_space_are_moved_into_it() -> None:
     assert check(LARGE_PROBLEM, SPEC, LARGE.plan(index)) == ()
     free.take(index)
     assert grid.nearest_free(widest, free) != index
+
+
+def test_a_point_is_found_where_the_sample_holds_no_free_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(nearest, "COMPARED_COMPLETELY", 10)
+    monkeypatch.setattr(nearest, "_POOL", 2)
+    grid = FactorGrid(POINTS[id(SMALL)])
+    taken = TakenPoints(len(SMALL))
+    wanted = grid.params(60)
+    found = []
+    for _ in range(len(SMALL)):
+        found.append(grid.nearest_free(wanted, taken))
+        taken.take(found[-1])
+    assert sorted(found) == list(range(len(SMALL)))
+    assert found[0] == 60
 
 
 def test_taken_points_count_what_is_left() -> None:
