@@ -8,7 +8,7 @@ from hwmodel.problem import GemmProblem
 from hwmodel.spec import HardwareSpec
 from studies.expressible import find_new_field
 from studies.gap import judge_gap, select_coverage
-from studies.outcome import Certificate, EvaluatedPlan, ShapeOutcome
+from studies.outcome import Certificate, EvaluatedPlan, Selection, ShapeOutcome
 from studies.shape_rows import ShapeRow
 
 _STATUS_OF_KIND = {
@@ -61,7 +61,6 @@ def make_result_rows(
 def compare_plans(outcome: ShapeOutcome, spec: HardwareSpec, evaluator: str) -> ComparedPlans:
     """Baseline against best of one search."""
     baseline, certificate = outcome.baseline, outcome.certificate
-    best_us = outcome.best.cost.task_duration_us
     verdict = judge_gap(outcome, spec, evaluator)
     return ComparedPlans(
         strategy=outcome.baseline_strategy,
@@ -79,10 +78,11 @@ def compare_plans(outcome: ShapeOutcome, spec: HardwareSpec, evaluator: str) -> 
         roofline_us=outcome.roofline_us,
         ties_within_1pct=outcome.ties_within_1pct,
         evaluations=outcome.evaluations,
-        regret_ratio=None if certificate is None else best_us / certificate.best_us - 1.0,
+        regret_ratio=outcome.regret_ratio,
         violations=outcome.baseline_violations,
         rejected=outcome.rejected,
         certificate="" if certificate is None else describe_certificate(certificate),
+        judgement="" if outcome.selection is None else describe_selection(outcome.selection),
     )
 
 
@@ -92,8 +92,40 @@ def describe_certificate(certificate: Certificate) -> str:
     return (
         f"every legal point of the space {certificate.space}{restriction} was covered by the "
         f"{certificate.evaluator} model: {certificate.evaluated} evaluated, "
-        f"{certificate.pruned} skipped by a proven bound, of {certificate.cartesian} before the "
-        "legality rules"
+        f"{certificate.pruned} skipped by a proven bound{_describe_bounds(certificate)}, of "
+        f"{certificate.cartesian} before the legality rules"
+    )
+
+
+def _describe_bounds(certificate: Certificate) -> str:
+    """Which bounds skipped how many points."""
+    if not certificate.pruned_by:
+        return ""
+    parts = (f"{name} {count}" for name, count in certificate.pruned_by.items())
+    return f" ({', '.join(parts)})"
+
+
+def describe_selection(selection: Selection) -> str:
+    """Who chose, who judged, and how far the two agree, in one or two sentences."""
+    selector, judge = selection.selector, selection.judge
+    found = "both have the same best"
+    if selection.judge_place_of_first > 1:
+        found = (
+            f"the {judge}'s best is number {selection.selector_places[0]} by the {selector} "
+            f"model, whose best is number {selection.judge_place_of_first} by the {judge}"
+        )
+    agreement = ""
+    if selection.kendall is not None and selection.spearman is not None:
+        agreement = (
+            f"; their orders correlate with Kendall {selection.kendall:.2f}, Spearman "
+            f"{selection.spearman:.2f}"
+        )
+    unjudged = ""
+    if selection.unjudged:
+        unjudged = f"; {selection.unjudged} more could not be judged"
+    return (
+        f"the {selector} model chose, the {judge} judged {len(selection.selector_us)} plans, the "
+        f"operator's among them: {found}{agreement}{unjudged}"
     )
 
 

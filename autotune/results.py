@@ -10,7 +10,7 @@ from studies.gap import Coverage
 
 __all__ = ["RESULTS_SCHEMA", "ComparedPlans", "Coverage", "PlanResult", "ResultRow", "RowStatus"]
 
-RESULTS_SCHEMA = 2
+RESULTS_SCHEMA = 3
 """Version of the layout of results.json."""
 
 
@@ -58,6 +58,7 @@ class ComparedPlans:
         violations: legality rules the vendor's plan breaks.
         rejected: illegal points by rule.
         certificate: in one sentence, what was covered; empty without a certificate.
+        judgement: of a cascade, in one sentence who chose and who judged; else empty.
     """
 
     strategy: str
@@ -79,6 +80,7 @@ class ComparedPlans:
     violations: tuple[str, ...]
     rejected: Mapping[str, int]
     certificate: str
+    judgement: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -52,7 +52,7 @@ def load_results(path: Path) -> tuple[ResultRow, ...]:
 
 
 def format_results_json(rows: Sequence[ResultRow]) -> str:
-    """The text of results.json: `{"schema": 2, "rows": [...]}`.
+    """The text of results.json: `{"schema": 3, "rows": [...]}`.
 
     The rows are objects in the names of the dataclasses of `autotune.results`.
     """
@@ -73,7 +73,7 @@ def format_results_csv(rows: Sequence[ResultRow]) -> str:
     """The text of results.csv.
 
     Columns: those of the shapes file (`m` to `format_b` and where the shape comes from); `status`
-    and `message`; what was compared (`strategy` to `certificate`, as in
+    and `message`; what was compared (`strategy` to `judgement`, as in
     `autotune.results.ComparedPlans`; `rejected_points` sums the illegal points); then
     `baseline_*`, `best_*` and `best_expressible_*`: `predicted_us`, `bound`, `roofline_ratio` and
     every field of the plan, in elements and counts. Ratios are 0..1 (0.1 is 10 %), empty cells
@@ -140,6 +140,7 @@ _COMPARED_CELLS: Mapping[str, Callable[[ComparedPlans], Cell]] = {
     "violations": lambda compared: "; ".join(compared.violations),
     "rejected_points": lambda compared: sum(compared.rejected.values()),
     "certificate": lambda compared: compared.certificate,
+    "judgement": lambda compared: compared.judgement,
 }
 
 _PLAN_RESULT_CELLS: Mapping[str, Callable[[PlanResult], Cell]] = {

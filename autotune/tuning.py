@@ -16,8 +16,7 @@ from hwmodel.problem import GemmProblem
 from hwmodel.spec import HardwareSpec
 from studies.journal import EVALUATION_KIND, JsonRecord
 from studies.outcome import ShapeOutcome
-from studies.search import SearchOptions, search_shape
-from studies.strategies import EXHAUSTIVE
+from studies.search import COVERING_NAMES, SearchOptions, search_shape
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,7 +77,7 @@ def tune_shape(
         InputError: an option has an unknown or impossible value.
         RejectedError: the operator rejects the problem.
     """
-    if options.strategy == EXHAUSTIVE:
+    if options.strategy in COVERING_NAMES:
         outcome = search_shape(problem, spec, options, _Unkept())
     else:
         with Progress(options.trials, stream, unit="plan", verb="evaluated") as progress:

@@ -61,6 +61,11 @@ class Objective:
         """Predicted times of a batch, microseconds."""
         return self._evaluator.estimate_us(self.problem, self._spec, plans)
 
+    @property
+    def has_bounds(self) -> bool:
+        """Whether the model knows lower bounds, so that a whole space is searched in no time."""
+        return isinstance(self._evaluator, BoundedEvaluator)
+
     def bound_us(self, boxes: PlanBoxes) -> NDArray[np.float64]:
         """Lower bounds of the times in boxes of plans, microseconds; 0 where none is known."""
         if isinstance(self._evaluator, BoundedEvaluator):

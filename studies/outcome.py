@@ -42,8 +42,41 @@ class Certificate:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Selection:
+    """What a cascade's selector says of the plans that the judge put in order.
+
+    Attributes:
+        selector: name of the model that chose among all plans.
+        judge: name of the model whose times the outcome has.
+        unjudged: chosen plans that the judge cannot run.
+        selector_us: the selector's times of the outcome's `top`, in its order, microseconds.
+        selector_places: their places by the selector, the best 1.
+        baseline_us: the selector's time of the baseline.
+        kendall: rank correlation (tau b) of the two models over `top`; None where one of them
+            holds all plans for equal.
+        spearman: the same, rho.
+    """
+
+    selector: str
+    judge: str
+    unjudged: int
+    selector_us: tuple[float, ...]
+    selector_places: tuple[int, ...]
+    baseline_us: float
+    kendall: float | None
+    spearman: float | None
+
+    @property
+    def judge_place_of_first(self) -> int:
+        """The judge's place of the selector's best plan, the best 1."""
+        return self.selector_places.index(1) + 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ShapeOutcome:
     """Result of the search for one problem.
+
+    All costs are by one model: the one that was searched, or the judge of a cascade.
 
     Attributes:
         problem: the GEMM.
@@ -58,10 +91,12 @@ class ShapeOutcome:
         evaluations: plans evaluated, the baseline included.
         rejected: illegal points by rule, most frequent first; a point that breaks several rules
             counts once, under the first in the order of `hwmodel.violation`.
-        certificate: what an exhaustive search covered; None for a sampling strategy.
+        certificate: what an exhaustive search covered, for a cascade the selector's; None where
+            no model was searched exhaustively.
         roofline_us: least time any plan could take (specification: hardware.md, roofline).
         history_us: best predicted time so far after each evaluation of a sampling strategy; else
             empty.
+        selection: for a cascade what its selector says; else None.
     """
 
     problem: GemmProblem
@@ -77,6 +112,20 @@ class ShapeOutcome:
     certificate: Certificate | None
     roofline_us: float
     history_us: tuple[float, ...] = ()
+    selection: Selection | None = None
+
+    @property
+    def regret_ratio(self) -> float | None:
+        """How far the best plan is from the certified optimum, by the certificate's model.
+
+        None without a certificate.
+        """
+        if self.certificate is None:
+            return None
+        best_us = self.best.cost.task_duration_us
+        if self.selection is not None:
+            best_us = self.selection.selector_us[0]
+        return best_us / self.certificate.best_us - 1.0
 
     @property
     def gap_ratio(self) -> float:

@@ -6,25 +6,22 @@ from the journal by their keys, so the interrupted search and the uninterrupted 
 
 import hashlib
 import json
-from collections.abc import Sequence
 
 import numpy as np
 
-from hwmodel.cost.breakdown import CostBreakdown
-from hwmodel.plan import KernelPlan
 from hwmodel.plan_batch import PlanBatch
 from hwmodel.problem import GemmProblem
-from studies.journal import EVALUATION_KIND, Journal, JsonRecord, read_by_key
+from studies.evaluation_log import EvaluationLog
+from studies.journal import Journal
 from studies.objective import build_objective
-from studies.outcome import EvaluatedPlan, ShapeOutcome
-from studies.outcome_json import cost_from_json, cost_to_json, plan_to_json, problem_to_json
+from studies.outcome import ShapeOutcome
+from studies.outcome_json import problem_to_json
 from studies.ranking import order_plans, rank_times, tie_limit
 from studies.setting import TOP_COUNT, SearchSetting
 from studies.space import PlanSpace, build_space
 from studies.strategies import PRIOR, build_strategy
 from studies.strategies.plan_points import PlanPoints
 from studies.strategies.points import FloatArray
-from studies.strategies.protocol import Times
 
 BATCH = 10
 """Points asked at once; fixed, so that the course of a search depends on its seed alone."""
@@ -42,8 +39,14 @@ def search_by_sampling(
     setting: SearchSetting, strategy: str, trials: int, seed: int, journal: Journal
 ) -> ShapeOutcome:
     """The best of `trials` evaluations, the baseline first; fewer when the space is exhausted."""
-    space = build_space(setting.problem, setting.spec, setting.baseline.plan, quick=setting.quick)
-    log = _EvaluationLog(setting, journal)
+    space = build_space(
+        setting.problem,
+        setting.spec,
+        setting.baseline.plan,
+        quick=setting.quick,
+        name=setting.space,
+    )
+    log = EvaluationLog(setting.objective, journal, setting.baseline)
     log.evaluate([setting.baseline.plan])
     if len(space):
         ranking = rank_points(setting, space) if strategy == PRIOR else None
@@ -86,7 +89,7 @@ def _sample(
     strategy_name: str,
     seed: int,
     trials: int,
-    log: "_EvaluationLog",
+    log: EvaluationLog,
     ranking: FloatArray | None,
 ) -> None:
     """Evaluate the strategy's points until there are `trials` evaluations or no points left."""
@@ -108,44 +111,3 @@ def derive_seed(seed: int, problem: GemmProblem) -> int:
     """The seed of one shape's strategy: it depends on the run's seed and the problem alone."""
     text = json.dumps([seed, problem_to_json(problem)], sort_keys=True)
     return int.from_bytes(hashlib.sha256(text.encode("utf-8")).digest()[:SEED_BYTES], "big")
-
-
-class _EvaluationLog:
-    """All evaluations of a search in order, each served from the journal if it is there."""
-
-    def __init__(self, setting: SearchSetting, journal: Journal) -> None:
-        self._setting = setting
-        self._journal = journal
-        self._finished = read_by_key(journal, EVALUATION_KIND)
-        self.evaluated: list[EvaluatedPlan] = []
-
-    def evaluate(self, plans: Sequence[KernelPlan]) -> Times:
-        """Predicted times of a batch; what the journal lacks is evaluated and written at once."""
-        objective, baseline = self._setting.objective, self._setting.baseline
-        new_records: list[JsonRecord] = []
-        first = len(self.evaluated)
-        for plan in plans:
-            key = objective.key(plan)
-            cost = self._find(key)
-            if cost is None:
-                known = plan == baseline.plan
-                cost = baseline.cost if known else objective.evaluate(plan).cost
-                new_records.append(
-                    {
-                        "kind": EVALUATION_KIND,
-                        "trial": len(self.evaluated),
-                        "key": key,
-                        "plan": plan_to_json(plan),
-                        "cost": cost_to_json(cost),
-                    }
-                )
-            self.evaluated.append(EvaluatedPlan(plan=plan, cost=cost))
-        if new_records:
-            self._journal.append(new_records)
-        return np.array([item.cost.task_duration_us for item in self.evaluated[first:]])
-
-    def _find(self, key: str) -> CostBreakdown | None:
-        try:
-            return cost_from_json(self._finished[key].get("cost"))
-        except (KeyError, ValueError):
-            return None  # Absent, or damaged, which is as good as absent.

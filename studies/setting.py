@@ -11,7 +11,7 @@ from hwmodel.problem import GemmProblem
 from hwmodel.spec import HardwareSpec
 from studies.expressible import find_new_field
 from studies.objective import Objective
-from studies.outcome import Certificate, EvaluatedPlan, ShapeOutcome
+from studies.outcome import Certificate, EvaluatedPlan, Selection, ShapeOutcome
 from studies.space_axes import TILES
 
 TOP_COUNT = 16
@@ -56,6 +56,7 @@ class SearchSetting:
         rejected: Mapping[str, int],
         certificate: Certificate | None = None,
         history_us: tuple[float, ...] = (),
+        selection: Selection | None = None,
     ) -> ShapeOutcome:
         """The outcome of a search that found `top`, best first.
 
@@ -76,6 +77,7 @@ class SearchSetting:
             certificate=certificate,
             roofline_us=compute_roofline_us(self.problem, self.spec),
             history_us=history_us,
+            selection=selection,
         )
 
 

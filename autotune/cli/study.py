@@ -25,7 +25,7 @@ HELP = "compare the operator's tiling with the best one for every shape of a fil
 SEARCH = "tiles"
 """The study that searches the space; the others put shapes through hypotheses."""
 STUDIES = (SEARCH, "h1", "h2", "h3", "h4", "h5", "h6", "joint", "all")
-STRATEGIES = ("exhaustive", "random", "tpe", "nsga2", "cmaes", "prior")
+STRATEGIES = ("cascade", "exhaustive", "random", "tpe", "nsga2", "cmaes", "prior")
 EVALUATORS = ("pipeline", "formula", "emulator")
 EFFORTS = ("quick", "standard", "full")
 VERDICTS = "verdicts"
@@ -50,16 +50,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--list", action="store_true", help="show what the hypotheses claim, and stop"
     )
     question.add_argument(
-        "--strategy", choices=STRATEGIES, help="how it is searched (default: exhaustive)"
+        "--strategy",
+        choices=STRATEGIES,
+        help="how it is searched (default: cascade; at effort quick exhaustive)",
     )
     question.add_argument(
-        "--evaluator", choices=EVALUATORS, help="model that chooses (default: pipeline)"
+        "--evaluator",
+        choices=EVALUATORS,
+        help="model that decides (default: pipeline; of a cascade the judge, emulator)",
     )
     question.add_argument(
         "--effort", choices=EFFORTS, help="how much of the space (default: standard)"
     )
     question.add_argument(
-        "--trials", type=int, metavar="N", help="evaluations a shape, unless exhaustive"
+        "--trials", type=int, metavar="N", help="evaluations a shape of a strategy that samples"
     )
     question.add_argument(
         "--seed", type=int, metavar="N", help="seed of a search that samples (default: 0)"
@@ -213,7 +217,7 @@ def _resolve_options(args: argparse.Namespace) -> "ResolvedOptions":
     from autotune.run_inputs import ResolvedOptions
     from autotune.runs import open_run
     from hwmodel.spec_io import DEFAULT_HARDWARE
-    from studies.search import SearchOptions
+    from studies.search import COVERING_NAMES, Effort, SearchOptions, resolve_search
 
     given = {
         name: value
@@ -225,12 +229,15 @@ def _resolve_options(args: argparse.Namespace) -> "ResolvedOptions":
     else:
         plain = SearchOptions()
         defaults = {name: getattr(plain, name) for name in _QUESTION_OPTIONS}
-        fixed = {"hw": DEFAULT_HARDWARE, "as_950": False, "effort": plain.effort.value}
-        options = ResolvedOptions(**{**defaults, **fixed, **given})
-    if args.trials is not None and options.strategy == "exhaustive":
+        effort = Effort(given.get("effort", plain.effort))
+        strategy, evaluator = resolve_search(args.strategy, args.evaluator, effort)
+        chosen = {"strategy": strategy, "evaluator": evaluator, "effort": effort.value}
+        fixed = {"hw": DEFAULT_HARDWARE, "as_950": False}
+        options = ResolvedOptions(**{**defaults, **fixed, **given, **chosen})
+    if args.trials is not None and options.strategy in COVERING_NAMES:
         raise InputError(
-            "--trials: the exhaustive strategy covers the whole space; leave it out, or name a "
-            "sampling strategy with --strategy"
+            f"--trials: the strategy {options.strategy} covers the whole space; leave it out, or "
+            "name a sampling strategy with --strategy"
         )
     _check_fixed(args, options.study)
     if options.study == SEARCH and args.format == VERDICTS:
@@ -284,7 +291,7 @@ def _load_inputs(
     from autotune.runs import HARDWARE_NAME
     from hwmodel.cost.evaluators import select_evaluator
     from hwmodel.spec_io import load_hardware, require_dav_3510
-    from studies.search import Effort, SearchOptions, check_options
+    from studies.search import Effort, SearchOptions, check_options, list_evaluators
     from studies.shape_rows import load_shapes
 
     hardware = options.hw
@@ -304,7 +311,9 @@ def _load_inputs(
         spec=spec,
         options=search_options,
         as_950=options.as_950,
-        model_version=select_evaluator(options.evaluator).version,
+        model_version=" ".join(
+            select_evaluator(name).version for name in list_evaluators(search_options)
+        ),
     )
 
 

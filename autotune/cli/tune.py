@@ -23,9 +23,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_shape_arguments(parser)
     search = parser.add_argument_group("the search")
     search.add_argument(
-        "--strategy", choices=STRATEGIES, help="how it is searched (default: exhaustive)"
+        "--strategy",
+        choices=STRATEGIES,
+        help="how it is searched (default: cascade; at effort quick exhaustive)",
     )
-    add_evaluator_argument(search)
+    add_evaluator_argument(search, default="pipeline; of a cascade the judge, emulator")
     search.add_argument(
         "--effort", choices=EFFORTS, help="how much of the space (default: standard)"
     )
@@ -69,20 +71,26 @@ def _build_options(args: argparse.Namespace) -> "SearchOptions":
     Raises:
         InputError: an option is out of range or contradicts another.
     """
-    from studies.search import Effort, SearchOptions, check_options
+    from studies.search import (
+        COVERING_NAMES,
+        Effort,
+        SearchOptions,
+        check_options,
+        resolve_search,
+    )
 
     for option, least in (("trials", 1), ("seed", 0)):
         value = getattr(args, option)
         if value is not None and value < least:
             raise InputError(f"--{option} {value}: must be {least} or more")
-    names = ("strategy", "evaluator", "effort", "trials", "seed")
+    names = ("trials", "seed")
     given = {name: value for name in names if (value := getattr(args, name)) is not None}
-    if "effort" in given:
-        given["effort"] = Effort(given["effort"])
-    options = SearchOptions(**given)
-    if args.trials is not None and options.strategy == "exhaustive":
+    effort = Effort(args.effort or Effort.STANDARD)
+    strategy, evaluator = resolve_search(args.strategy, args.evaluator, effort)
+    options = SearchOptions(strategy=strategy, evaluator=evaluator, effort=effort, **given)
+    if args.trials is not None and strategy in COVERING_NAMES:
         raise InputError(
-            "--trials: the exhaustive strategy covers the whole space; leave it out, or name a "
+            f"--trials: the strategy {strategy} covers the whole space; leave it out, or name a "
             "sampling strategy with --strategy"
         )
     check_options(options)

@@ -23,9 +23,9 @@ from autotune.report.text import (
 )
 from autotune.tuning import Tuning
 from hwmodel.spec_io import DAV_3510
-from studies.outcome import EvaluatedPlan
-from studies.search import Effort
-from studies.strategies import EXHAUSTIVE
+from studies.cascade import CASCADE, SELECTOR
+from studies.outcome import Certificate, EvaluatedPlan
+from studies.search import COVERING_NAMES, Effort, SearchOptions
 
 _SMALLER: Final = " (a smaller space: the gap is a lower bound)"
 
@@ -63,6 +63,8 @@ def build_document(tuning: Tuning) -> dict[str, object]:
         "evaluations": outcome.evaluations,
         "rejected": dict(outcome.rejected),
         "certificate": None if certificate is None else asdict(certificate),
+        "regret_ratio": outcome.regret_ratio,
+        "selection": None if outcome.selection is None else asdict(outcome.selection),
         "explanation": explain(_compare(tuning)),
         "kernel": tuning.vendor_kernel(),
     }
@@ -114,8 +116,13 @@ def _format_head(tuning: Tuning) -> Iterator[str]:
         f"it to {format_percent(reached)}",
     )
     yield wrap_entry("certificate", _describe_certificate(tuning))
+    if compared.judgement:
+        yield wrap_entry("judged", compared.judgement)
+    regret = outcome.regret_ratio
+    yield wrap_entry("regret", _describe_regret(regret, outcome.certificate))
     plans = format_count(outcome.ties_within_1pct, "plan")
-    yield wrap_entry("ties", f"{plans} within 1 % of the best, itself included")
+    among = " of the judged" if compared.judgement else ""
+    yield wrap_entry("ties", f"{plans}{among} within 1 % of the best, itself included")
     yield wrap_entry("why", explain(_compare(tuning)))
 
 
@@ -125,14 +132,31 @@ def _describe_question(tuning: Tuning) -> str:
     details = describe_problem(tuning.problem).replace(TIMES, "x")
     sampling = (
         ""
-        if options.strategy == EXHAUSTIVE
+        if options.strategy in COVERING_NAMES
         else f", {format_count(options.trials, 'trial')}, seed {options.seed}"
     )
     smaller = _SMALLER if options.effort is Effort.QUICK else ""
     return (
         f"{tuning.problem.label()}{f' ({details})' if details else ''} on "
-        f"{describe_chip(tuning.spec)}, by the {options.evaluator} model: {options.strategy}"
+        f"{describe_chip(tuning.spec)}, {_describe_models(options)}: {options.strategy}"
         f"{sampling}, effort {options.effort}{smaller}"
+    )
+
+
+def _describe_models(options: SearchOptions) -> str:
+    """Who decides."""
+    if options.strategy == CASCADE:
+        return f"chosen by the {SELECTOR} model, judged by the {options.evaluator}"
+    return f"by the {options.evaluator} model"
+
+
+def _describe_regret(regret_ratio: float | None, certificate: Certificate | None) -> str:
+    """How far the best plan is from the certified optimum."""
+    if regret_ratio is None or certificate is None:
+        return "not known: no certificate"
+    return (
+        f"{format_percent(regret_ratio)} above the certified optimum, "
+        f"{format_us(certificate.best_us)} us by the {certificate.evaluator} model"
     )
 
 

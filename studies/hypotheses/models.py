@@ -20,6 +20,7 @@ from studies.gap import TimedPlan, judge_difference, select_plans_coverage
 from studies.hypotheses.answers import Comparison, JudgedPlan
 from studies.hypotheses.draws import draw_chips
 from studies.hypotheses.effort import Depth
+from studies.objective import Objective
 from studies.protocol import Case
 from studies.ranking import BestPlans
 
@@ -65,6 +66,10 @@ class CaseModels:
     def select_us(self, plans: PlanBatch, spec: HardwareSpec | None = None) -> NDArray[np.float64]:
         """Times by the selector, at nominal hardware unless a chip is given, microseconds."""
         return self._selector.estimate_us(self.case.problem, spec or self.case.spec, plans)
+
+    def selector_objective(self) -> Objective:
+        """The selector on the case, at nominal hardware, as searches take it."""
+        return Objective(self.case.problem, self.case.spec, self._selector)
 
     def judge_us(self, plan: KernelPlan) -> float:
         """Time by the judge at nominal hardware, microseconds."""

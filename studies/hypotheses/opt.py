@@ -10,7 +10,7 @@ import numpy as np
 
 from hwmodel.plan import KernelPlan
 from hwmodel.plan_batch import PlanBatch
-from studies.branch_and_bound import CHUNK
+from studies.branch_and_bound import cover_space
 from studies.hypotheses.answers import BestKnown, Comparison, JudgedPlan
 from studies.hypotheses.models import CaseModels, Choice, list_changed_fields
 from studies.protocol import Statement
@@ -51,12 +51,10 @@ def list_cascade(models: CaseModels) -> tuple[KernelPlan, ...]:
         quick=depth.restricts_space,
         name=ALL if depth.covers_templates else TILES,
     )
-    best = BestPlans(depth.cascade, case.baseline)
-    for start in range(0, len(space), CHUNK):
-        indices = np.arange(start, min(start + CHUNK, len(space)), dtype=np.int64)
-        plans = space.plans(indices)
-        best.add(plans, models.select_us(plans))
-    return best.plans()
+    objective = models.selector_objective()
+    baseline = objective.evaluate(case.baseline)
+    covered = cover_space(space, objective, baseline, count=depth.cascade, expressible_count=1)
+    return covered.best.plans()
 
 
 def find_best_known(

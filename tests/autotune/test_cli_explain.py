@@ -245,8 +245,8 @@ def test_bad_run_directories_are_one_line(command: CommandLine, tmp_path: Path) 
     document = json.loads(results.read_text(encoding="utf-8"))
     for text, expected in (
         ("{", "results.json: not valid JSON"),
-        ("[]", "results.json: schema None, this version reads 2; run the study again"),
-        (json.dumps(document | {"schema": 1}), "results.json: schema 1, this version reads 2"),
+        ("[]", "results.json: schema None, this version reads 3; run the study again"),
+        (json.dumps(document | {"schema": 1}), "results.json: schema 1, this version reads 3"),
         (json.dumps(document | {"rows": [{}]}), "results.json: rows[0]"),
     ):
         results.write_text(text, encoding="utf-8")

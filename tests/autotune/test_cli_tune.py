@@ -73,15 +73,17 @@ def test_the_best_plan_is_that_of_the_search(command: CommandLine) -> None:
     assert document["ties_within_1pct"] == outcome.ties_within_1pct
     assert document["search"] == {
         "study": "tiles",
-        "strategy": "exhaustive",
-        "evaluator": "pipeline",
+        "strategy": "cascade",
+        "evaluator": "emulator",
         "effort": "standard",
         "trials": 200,
         "seed": 0,
     }
     certificate = document["certificate"]
     assert certificate["evaluated"] + certificate["pruned"] > 0
-    assert certificate["best_us"] == best["cost"]["task_duration_us"]
+    assert certificate["evaluator"] == document["selection"]["selector"] == "pipeline"
+    assert document["selection"]["judge"] == "emulator"
+    assert document["regret_ratio"] == outcome.regret_ratio
     assert document["baseline"]["strategy"] == decide(PROBLEM, SPEC).strategy
 
 
@@ -98,21 +100,24 @@ def test_text(command: CommandLine) -> None:
     assert (code, err) == (0, "")
     lines = out.splitlines()
     assert lines[0] == (
-        "128x512x512 on ascend950pr-9589, by the pipeline model: exhaustive, effort standard"
+        "128x512x512 on ascend950pr-9589, chosen by the pipeline model, judged by the emulator: "
+        "cascade, effort standard"
     )
     labels = [line[:17].strip() for line in lines[2:] if line[:17].strip()]
-    assert labels[:8] == [
+    assert labels[:10] == [
         "operator's plan",
         "best plan",
         "gap",
         "coverage",
         "roofline",
         "certificate",
+        "judged",
+        "regret",
         "ties",
         "why",
     ]
     assert "every legal point of the space" in out
-    assert max(map(len, lines)) <= 100
+    assert max(map(len, lines[1:])) <= 100
     assert command.run(*SMALL)[1] == out, "the same bytes again"
 
 
@@ -128,13 +133,15 @@ def test_what_is_pasted_is_read_again_as_the_same_plan(command: CommandLine) -> 
 
 
 @pytest.mark.parametrize("strategy", ["random", "tpe"])
-def test_sampling_has_no_certificate_and_shows_progress(
+def test_sampling_the_judge_has_no_certificate_and_shows_progress(
     command: CommandLine, strategy: str
 ) -> None:
-    argv = (*SMALL, "--strategy", strategy, "--trials", "20", "--seed", "3")
+    search = ("--strategy", strategy, "--evaluator", "emulator", "--trials", "20", "--seed", "3")
+    argv = (*SMALL, *search)
     code, out, err = command.run(*argv)
     assert code == 0
-    assert f"by the pipeline model: {strategy}, 20 trials, seed 3, effort standard\n" in out
+    assert f"by the emulator model: {strategy}, 20 trials, seed 3, effort standard\n" in out
+    assert "regret           not known: no certificate\n" in out
     assert f"none: {strategy} evaluated 20 plans, so that a better one may be left" in " ".join(
         out.split()
     )
@@ -231,8 +238,12 @@ def test_other_chips_are_marked(command: CommandLine) -> None:
     [
         (("--trials", "0", "--strategy", "random"), "--trials 0: must be 1 or more"),
         (("--seed", "-1"), "--seed -1: must be 0 or more"),
-        (("--trials", "9"), "--trials: the exhaustive strategy covers the whole space"),
-        (("--evaluator", "emulator"), "the emulator is too slow to search exhaustively"),
+        (("--trials", "9"), "--trials: the strategy cascade covers the whole space"),
+        (
+            ("--evaluator", "emulator", "--strategy", "exhaustive"),
+            "the emulator is too slow to search exhaustively",
+        ),
+        (("--evaluator", "formula", "--strategy", "cascade"), "cascade: the pipeline model"),
         (("--k", "-1"), "--k -1: must be in 0..2147483647"),
         (("--hw", "nothing"), "nothing"),
         (("--dtype", "fp16", "--out-dtype", "bf16"), "the operator has no such kernel"),

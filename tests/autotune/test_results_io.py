@@ -32,7 +32,7 @@ def test_json_comes_back_exactly_and_is_written_the_same(tmp_path: Path) -> None
     write_results_json(load_results(path), path)
     assert path.read_bytes() == first
     document = json.loads(first)
-    assert document["schema"] == 2
+    assert document["schema"] == 3
     assert document["rows"][0]["compared"]["best"]["plan"]["base_m"] == 128
     assert document["rows"][1]["compared"] is None
 
@@ -42,10 +42,10 @@ def test_json_comes_back_exactly_and_is_written_the_same(tmp_path: Path) -> None
     [
         ("{", "not valid JSON"),
         ("\x00", "not valid JSON"),
-        ("[]", "schema None, this version reads 2"),
-        ('{"schema": 1, "rows": []}', "schema 1, this version reads 2"),
-        ('{"schema": 2}', "schema 2, this version reads 2"),
-        ('{"schema": 2, "rows": [3]}', r"results\.json: rows\[0\]: expected an object"),
+        ("[]", "schema None, this version reads 3"),
+        ('{"schema": 1, "rows": []}', "schema 1, this version reads 3"),
+        ('{"schema": 3}', "schema 3, this version reads 3"),
+        ('{"schema": 3, "rows": [3]}', r"results\.json: rows\[0\]: expected an object"),
     ],
 )
 def test_a_foreign_file_is_one_clear_line(tmp_path: Path, text: str, message: str) -> None:

@@ -109,7 +109,7 @@ def test_json_and_csv_are_the_files(main: Main, capsys: pytest.CaptureFixture[st
         assert main("--format", form, "--out", "run") == 0
         out, _ = capsys.readouterr()
         assert out == (Path("run") / f"results.{form}").read_text(encoding="utf-8")
-    assert json.loads((Path("run") / "results.json").read_text(encoding="utf-8"))["schema"] == 2
+    assert json.loads((Path("run") / "results.json").read_text(encoding="utf-8"))["schema"] == 3
 
 
 def interrupt_after(count: int, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -329,7 +329,7 @@ def test_trials_of_an_exhaustive_search_are_refused(
     out, err = capsys.readouterr()
     assert out == ""
     assert err.splitlines() == [
-        "--trials: the exhaustive strategy covers the whole space; leave it out, or name a "
+        "--trials: the strategy exhaustive covers the whole space; leave it out, or name a "
         "sampling strategy with --strategy"
     ]
     assert not Path("runs").exists()

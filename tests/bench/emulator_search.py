@@ -106,7 +106,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--trials", type=int, default=TRIALS)
     parser.add_argument("--strategies", nargs="+", default=["prior"])
     parser.add_argument("--reference", default="cascade", help="strategy that knows the best")
-    parser.add_argument("--reference-evaluator", default="pipeline")
+    parser.add_argument("--reference-evaluator", default="emulator")
     parser.add_argument("--hw", default=DEFAULT_HARDWARE)
     parser.add_argument("--figure", type=Path, metavar="SVG", help="where the figure goes")
     options = parser.parse_args(arguments)

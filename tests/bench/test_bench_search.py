@@ -1,5 +1,7 @@
 """Speed of the search of one shape: building and listing a space, and whole searches."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
@@ -16,6 +18,7 @@ from tests.studies.fake_evaluator import MemoryJournal
 
 SPEC = load_hardware("ascend950pr-9589")
 SQUARE = GemmProblem(m=4096, k=4096, n=4096)
+EXHAUSTIVE = SearchOptions(strategy="exhaustive", evaluator="pipeline")
 DECODE = GemmProblem(m=16, k=4096, n=6144)
 
 
@@ -38,16 +41,25 @@ def search_afresh(problem: GemmProblem, options: SearchOptions) -> ShapeOutcome:
 
 @pytest.mark.parametrize("problem", [SQUARE, DECODE], ids=["4096x4096x4096", "16x4096x6144"])
 def test_search_quick(benchmark: BenchmarkFixture, problem: GemmProblem) -> None:
-    outcome = benchmark(search_afresh, problem, SearchOptions(effort=Effort.QUICK))
+    outcome = benchmark(search_afresh, problem, replace(EXHAUSTIVE, effort=Effort.QUICK))
     assert outcome.gap_ratio >= 0
 
 
-def test_search_standard(benchmark: BenchmarkFixture) -> None:
+@pytest.mark.parametrize("problem", [SQUARE, DECODE], ids=["4096x4096x4096", "16x4096x6144"])
+def test_certify_the_whole_space(benchmark: BenchmarkFixture, problem: GemmProblem) -> None:
+    certificate = benchmark(search_afresh, problem, EXHAUSTIVE).certificate
+    assert certificate is not None
+    assert certificate.pruned > 20 * certificate.evaluated
+    assert certificate.space == "all"
+
+
+def test_search_by_cascade(benchmark: BenchmarkFixture) -> None:
     outcome = benchmark(search_afresh, DECODE, SearchOptions())
-    assert outcome.evaluations > 10_000
+    assert outcome.selection is not None
+    assert len(outcome.top) >= 16
 
 
 @pytest.mark.parametrize("strategy", ["random", "tpe"])
 def test_search_by_sampling(benchmark: BenchmarkFixture, strategy: str) -> None:
-    outcome = benchmark(search_afresh, SQUARE, SearchOptions(strategy=strategy, trials=50))
+    outcome = benchmark(search_afresh, SQUARE, replace(EXHAUSTIVE, strategy=strategy, trials=50))
     assert outcome.evaluations == 50

@@ -9,7 +9,7 @@ from hwmodel.cost.breakdown import Bound, CostBreakdown
 from hwmodel.dtypes import DType, Format, OpImplMode
 from hwmodel.plan import KernelPlan, L0cOutput, StreamKOrder, Template
 from hwmodel.problem import GemmProblem
-from studies.outcome import Certificate, EvaluatedPlan, ShapeOutcome
+from studies.outcome import Certificate, EvaluatedPlan, Selection, ShapeOutcome
 from studies.outcome_json import (
     cost_from_json,
     cost_to_json,
@@ -75,6 +75,17 @@ certificates = st.builds(
     pruned_by=st.dictionaries(st.text(), integers, max_size=2),
     best_us=floats,
 )
+selections = st.builds(
+    Selection,
+    selector=st.text(),
+    judge=st.text(),
+    unjudged=integers,
+    selector_us=st.lists(floats, max_size=3).map(tuple),
+    selector_places=st.lists(integers, max_size=3).map(tuple),
+    baseline_us=floats,
+    kendall=st.none() | floats,
+    spearman=st.none() | floats,
+)
 outcomes = st.builds(
     ShapeOutcome,
     problem=problems,
@@ -90,6 +101,7 @@ outcomes = st.builds(
     certificate=st.none() | certificates,
     roofline_us=floats,
     history_us=st.lists(floats, max_size=3).map(tuple),
+    selection=st.none() | selections,
 )
 repeatable = settings(derandomize=True, deadline=None, max_examples=60)
 
