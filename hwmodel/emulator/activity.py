@@ -19,6 +19,8 @@ and idle time of a pipe add up to the makespan.
 | FIXPIPE | `ub_slot` | for MTE3 to empty a slot of UB |
 | MTE3 | `tile` | for the fixpipe to fill a slot of UB |
 
+What a miss waits beside the write-back in addition (busy_latency) counts as the wait for the slot.
+
 On a vector core:
 
 | pipe | reason | it waits |

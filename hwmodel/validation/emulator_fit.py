@@ -1,4 +1,4 @@
-"""What is fitted of the emulator: four of ten constants, with priors from what a chip can be.
+"""What is fitted of the emulator: four of ten constants with priors, and four that are chosen.
 
 The centres are figures of the hardware spec or of its sources that no fit of the measured kernels
 has produced; the widths are those of the specification's ranges (hardware.md, "Ranges for
