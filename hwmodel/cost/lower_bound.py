@@ -34,7 +34,7 @@ from hwmodel.cost.resident_kernel import ResidentCase
 from hwmodel.cost.tile import L1_SLOTS, TilePlan
 from hwmodel.cost.tile_bound import BoxLimits
 from hwmodel.cost.walk_bound import bound_walk
-from hwmodel.cost.walk_kernel import WalkCase
+from hwmodel.cost.walk_case import WalkCase
 from hwmodel.emulator.constants import LINE_BYTES
 from hwmodel.jit import inline, jit
 

@@ -18,7 +18,8 @@ from hwmodel.cost.stream_k import BAND_ELEMENTS, StreamKPlan
 from hwmodel.cost.terms import ChipRates, ProblemTerms
 from hwmodel.cost.tile import L1_SLOTS, TilePlan
 from hwmodel.cost.vector_kernel import estimate_clear, estimate_multi_mul, estimate_vector
-from hwmodel.cost.walk_kernel import WalkCase, estimate_walk
+from hwmodel.cost.walk_case import WalkCase
+from hwmodel.cost.walk_kernel import estimate_walk
 from hwmodel.jit import inline, jit
 from hwmodel.plan import L0cOutput, StreamKOrder, Template
 from hwmodel.plan_batch import TEMPLATE_CODES

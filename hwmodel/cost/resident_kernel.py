@@ -20,15 +20,8 @@ from hwmodel.cost.kernel_costs import KernelCosts
 from hwmodel.cost.residency import WalkPlan, hbm_bytes
 from hwmodel.cost.store import WayOut, keep_row_ends
 from hwmodel.cost.terms import ChipRates, ProblemTerms
-from hwmodel.cost.tile import (
-    TilePlan,
-    TileSize,
-    build_tile,
-    hbm_cycles,
-    item_cycles,
-    overlap_cycles,
-    round_cycles,
-)
+from hwmodel.cost.tile import TilePlan, TileSize, build_tile
+from hwmodel.cost.tile_round import hbm_cycles, item_cycles, overlap_cycles, round_cycles
 from hwmodel.cost.whole import ceil, floor
 from hwmodel.jit import inline
 

@@ -17,14 +17,8 @@ from typing import NamedTuple
 
 from hwmodel.cost.store import WayOut, store_cycles
 from hwmodel.cost.terms import ChipRates, ProblemTerms
-from hwmodel.cost.tile import (
-    TilePlan,
-    TileSize,
-    build_steps,
-    hbm_cycles,
-    overlap_cycles,
-    port_cycles,
-)
+from hwmodel.cost.tile import TilePlan, TileSize, build_steps, port_cycles
+from hwmodel.cost.tile_round import hbm_cycles, overlap_cycles
 from hwmodel.cost.whole import ceil
 from hwmodel.jit import inline
 
@@ -114,7 +108,7 @@ class LoadBound(NamedTuple):
 def bound_load(
     chip: ChipRates, tile: TileBound, a_hbm_bytes: float, b_hbm_bytes: float
 ) -> LoadBound:
-    """The least of `tile.round_cycles`' load."""
+    """The least of `tile_round.round_cycles`' load."""
     a_hbm = a_hbm_bytes * chip.hbm_read_per_byte
     b_hbm = b_hbm_bytes * chip.hbm_read_per_byte
     a_load = max(tile.a_port, a_hbm)
@@ -144,7 +138,7 @@ def bound_overlap(chip: ChipRates, first: float, second: float) -> float:
 
 @inline
 def bound_flooded(chip: ChipRates, cycles: float, memory: float, kept_ratio: float) -> float:
-    """The least of `walk_kernel.flooded`."""
+    """The least of `walk_rounds.flooded`."""
     full = bound_overlap(chip, cycles, memory)
     return full + kept_ratio * (cycles - full)
 

@@ -49,14 +49,9 @@ from hwmodel.cost.tile_bound import (
     bound_slab,
     bound_tile,
 )
-from hwmodel.cost.walk_kernel import (
-    Edges,
-    WalkCase,
-    edge_shares,
-    kept_items,
-    last_round_touches,
-    with_row_ends,
-)
+from hwmodel.cost.walk_case import WalkCase, kept_items, with_row_ends
+from hwmodel.cost.walk_kernel import last_round_touches
+from hwmodel.cost.walk_rounds import Edges, edge_shares
 from hwmodel.cost.whole import ceil
 from hwmodel.jit import inline
 
@@ -133,7 +128,7 @@ def bound_walk(case: WalkCase, limits: BoxLimits) -> float:
 def bound_full_rounds(
     case: WalkCase, limits: BoxLimits, grid: Grid, traffic: Traffic
 ) -> FullBound:
-    """The least of `walk_kernel.estimate_full_rounds`."""
+    """The least of `walk_rounds.estimate_full_rounds`."""
     chip, share = case.chip, 1.0 / case.k_slices
     a_loaded = 1.0
     if limits.kept_most > 0.0:
@@ -205,7 +200,7 @@ def bound_item(
     write_back: float,
     kept_ratio: float,
 ) -> float:
-    """The least of `walk_kernel.mean_cycles`.
+    """The least of `walk_rounds.mean_cycles`.
 
     It takes the mean of whole and edge items with weights 1 - narrow - low, narrow and low, none
     below 0 as narrow <= 1/Nt and low <= 1/Mt; an edge item takes at least what its chain, its
