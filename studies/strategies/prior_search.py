@@ -25,7 +25,7 @@ _REFIT_SHARE = 15
 
 SCREENED_COMPLETELY = 100_000
 """Spaces up to this size are screened completely at every fit."""
-_SCREENED_SAMPLE = 30_000
+_SCREENED_SAMPLE = 15_000
 """Points of a larger space that are screened: so many drawn once, and the ranking's best."""
 _SCREENED_AROUND = 8
 """The best evaluated points, whose neighbours are screened in a larger space."""
@@ -68,8 +68,8 @@ class PriorSearch:
         self._ranking = None if ranking is None else np.log(ranking)
         rng = np.random.default_rng(seed)
         self._first = self._spread(rng) if ranking is None else (int(np.argmin(ranking)),)
-        self._drawn = _draw(rng, self._size, _SCREENED_SAMPLE)
-        self._everything: list[tuple[Indices, FactorRows]] = []
+        self._sample = self._select_sample(rng)
+        self._sampled: list[tuple[Indices, FactorRows]] = []
         self._fit: _Fit | None = None
 
     def choose(
@@ -139,24 +139,24 @@ class PriorSearch:
                 best, best_worth = best[order], best_worth[order]
         return np.sort(best)
 
-    def _chunks(
-        self, history: tuple[Evaluation, ...]
-    ) -> Iterator[tuple[Indices, FactorRows]] | Sequence[tuple[Indices, FactorRows]]:
-        """The points to screen, in pieces."""
-        if self._size > SCREENED_COMPLETELY:
-            return self._prepare(self._select_screened(history))
-        if not self._everything:
-            self._everything = list(self._prepare(np.arange(self._size, dtype=np.int64)))
-        return self._everything
+    def _chunks(self, history: tuple[Evaluation, ...]) -> Iterator[tuple[Indices, FactorRows]]:
+        """The points to screen, in pieces: all, or a sample and those around the best so far."""
+        if not self._sampled:
+            self._sampled = list(self._prepare(self._sample))
+        yield from self._sampled
+        if len(self._sample) < self._size:
+            nearest = sorted(history, key=lambda item: (item.value, item.index))
+            around = [self._space.neighbours(item.index) for item in nearest[:_SCREENED_AROUND]]
+            yield from self._prepare(np.setdiff1d(np.concatenate(around), self._sample))
 
-    def _select_screened(self, history: tuple[Evaluation, ...]) -> Indices:
-        """Of a large space: some drawn, the ranking's best, those around the best so far."""
-        parts = [self._drawn]
-        if self._ranking is not None:
-            parts.append(_least(self._ranking, _SCREENED_SAMPLE))
-        nearest = sorted(history, key=lambda item: (item.value, item.index))[:_SCREENED_AROUND]
-        parts.extend(self._space.neighbours(item.index) for item in nearest)
-        return np.unique(np.concatenate(parts))
+    def _select_sample(self, rng: np.random.Generator) -> Indices:
+        """All points, or of a large space some drawn ones and the ranking's best."""
+        if self._size <= SCREENED_COMPLETELY:
+            return np.arange(self._size, dtype=np.int64)
+        drawn = _draw(rng, self._size, _SCREENED_SAMPLE)
+        if self._ranking is None:
+            return np.sort(drawn)
+        return np.union1d(drawn, _least(self._ranking, _SCREENED_SAMPLE))
 
     def _prepare(self, indices: Indices) -> Iterator[tuple[Indices, FactorRows]]:
         for start in range(0, len(indices), _CHUNK):
@@ -209,5 +209,7 @@ def _draw(rng: np.random.Generator, size: int, most: int) -> Indices:
 
 
 def _least(values: FloatArray, count: int) -> Indices:
-    """Numbers of the `count` least values, and no more."""
-    return np.asarray(np.argsort(values, kind="stable")[:count], dtype=np.int64)
+    """Numbers of the `count` least values of more, the earlier first where they are equal."""
+    cutoff = np.partition(values, count - 1)[count - 1]
+    below, equal = np.flatnonzero(values < cutoff), np.flatnonzero(values == cutoff)
+    return np.concatenate([below, equal[: count - len(below)]]).astype(np.int64)
