@@ -16,7 +16,7 @@ from hwmodel.plan import canonical_plan
 from hwmodel.plan_batch import TEMPLATE_CODES, PlanBatch
 from hwmodel.problem import GemmProblem
 from hwmodel.spec import HardwareSpec
-from studies import branch_and_bound
+from studies import branch_and_bound, space_boxes
 from studies.branch_and_bound import cover_space
 from studies.expressible import mark_expressible
 from studies.objective import Objective
@@ -24,6 +24,7 @@ from studies.ranking import order_plans, rank_times, tie_limit
 from studies.space import PlanSpace, build_space
 from studies.space_axes import ALL
 from studies.space_boxes import build_boxes
+from tests.hwmodel.cost.plain import plain_pipeline
 from tests.studies.space_cases import CASES, SMALL, SPEC, any_baseline
 
 TYPES: list[dict[str, object]] = [
@@ -130,6 +131,42 @@ def test_boxes_hold_every_point_once(problem: GemmProblem) -> None:
         assert described.k_l1_least[0] <= k_l1.min()
         assert k_l1.max() <= described.k_l1_most[0]
         assert 0 <= described.kept_least[0] <= described.kept_most[0] <= 1
+
+
+def test_listing_points_is_the_same_in_plain_python(monkeypatch: pytest.MonkeyPatch) -> None:
+    boxes = build_boxes(whole_space(CASES[0], SMALL))
+    drawn = np.arange(0, len(boxes), 3, dtype=np.int64)
+    compiled = boxes.list_points(drawn)
+    plain = getattr(space_boxes, "_list_points").py_func  # noqa: B009 - unknown to the types
+    monkeypatch.setattr(space_boxes, "_list_points", plain)
+    assert np.array_equal(boxes.list_points(drawn), compiled)
+    assert len(compiled) == boxes.points_of(drawn).sum()
+
+
+def test_bounds_in_plain_python_are_the_compiled_ones() -> None:
+    rng = np.random.default_rng(3)
+    seen: set[int] = set()
+    with plain_pipeline() as plain:
+        for number in range(24):
+            problem, spec = draw_problem(rng, 200), draw_chip(rng)
+            if number % 6 == 0:
+                problem = replace(problem, n=1)
+            constants = draw_constants(rng)
+            boxes = build_boxes(whole_space(problem, spec))
+            template = boxes.space.template[boxes.first_cell[:-1]]
+            group_of = boxes.groups_of(np.arange(len(boxes), dtype=np.int64))
+            drawn = np.concatenate(
+                [
+                    rng.choice(np.flatnonzero(template[group_of] == code), 4)
+                    for code in np.unique(template)
+                ]
+            )
+            described = boxes.describe(drawn)
+            seen |= set(described.plans.template.tolist())
+            expected = PipelineEvaluator(constants).bound_us(problem, spec, described)
+            bounds_us = plain.PipelineEvaluator(constants).bound_us(problem, spec, described)
+            assert bounds_us == pytest.approx(expected, rel=1e-12)
+    assert len(seen) == len(branch_and_bound.BOUND_OF_TEMPLATE)
 
 
 def assert_same_as_brute_force(

@@ -27,6 +27,10 @@ COMPILED_MODULES = (
             "vector_kernel",
             "plan_costs",
             "plan_lanes",
+            "tile_bound",
+            "walk_bound",
+            "resident_bound",
+            "lower_bound",
             "explanation",
             "pipeline",
         )
