@@ -107,4 +107,6 @@ def with_longest_slab(plan: TilePlan, limits: BoxLimits) -> TilePlan:
         k_l1_bit=LINE_BYTES,
         single_l0c=plan.single_l0c,
         slots=L1_SLOTS,
+        a_straddles=plan.a_straddles,
+        b_straddles=plan.b_straddles,
     )

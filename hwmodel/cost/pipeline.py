@@ -89,7 +89,7 @@ class PipelineEvaluator:
     @property
     def version(self) -> str:
         """Version of the code; the constants are part of the spec."""
-        return "pipeline-5"
+        return "pipeline-6"
 
     def estimate_us(
         self, problem: GemmProblem, spec: HardwareSpec, plans: PlanBatch

@@ -236,6 +236,8 @@ def build_tile_plan(terms: ProblemTerms, plan: PlanRow, is_mirrored: bool) -> Ti
         k_l1_bit=k_bytes & -k_bytes,
         single_l0c=plan.db_l0c < 2,
         slots=float(plan.l1_buffer_num) if is_resident else L1_SLOTS,
+        a_straddles=0.0,
+        b_straddles=0.0,
     )
 
 

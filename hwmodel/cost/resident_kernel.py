@@ -19,6 +19,7 @@ from typing import NamedTuple
 from hwmodel.cost.kernel_costs import KernelCosts
 from hwmodel.cost.residency import WalkPlan, hbm_bytes
 from hwmodel.cost.store import WayOut, keep_row_ends
+from hwmodel.cost.straddle import ANYWHERE, straddle_share
 from hwmodel.cost.terms import ChipRates, ProblemTerms
 from hwmodel.cost.tile import TilePlan, TileSize, build_tile
 from hwmodel.cost.tile_round import hbm_cycles, item_cycles, overlap_cycles, round_cycles
@@ -142,8 +143,9 @@ def estimate_resident(case: ResidentCase) -> KernelCosts:
     if layout.keeps_bias:
         resident_bytes += terms.bias_total_bytes
     # All cores load the same A at once: the HBM moves it once, every port its own copy.
+    port = max(resident_bytes * chip.port_per_byte, resident_row_cycles(case, layout))
     resident = max(
-        max(resident_bytes * chip.port_per_byte, resident_row_cycles(case, layout)),
+        port + resident_straddle_cycles(case, layout),
         terms.a.total_bytes * layout.a_lines * chip.hbm_read_per_byte,
     )
     full_items, last_items = full.rounds * layout.m_tiles, last.rounds * layout.m_tiles
@@ -183,18 +185,42 @@ def with_row_ends(case: ResidentCase, layout: Layout) -> ResidentCase:
 
     A core takes every P-th block, whose columns keep their place in a line of C.
     """
-    if case.terms.is_transposed:
-        return case
-    way_out = keep_row_ends(case.terms, case.chip, case.way_out, case.walk.cores, layout.blocks)
+    way_out = case.way_out
+    if not case.terms.is_transposed:
+        way_out = keep_row_ends(case.terms, case.chip, way_out, case.walk.cores, layout.blocks)
     return ResidentCase(
         terms=case.terms,
         chip=case.chip,
-        plan=case.plan,
+        plan=with_straddles(case, layout),
         walk=case.walk,
         way_out=way_out,
         launch=case.launch,
         is_full=case.is_full,
         resident_slabs=case.resident_slabs,
+    )
+
+
+@inline
+def with_straddles(case: ResidentCase, layout: Layout) -> TilePlan:
+    """The plan with the shares of rows of A and B that straddle lines; all cores walk all of A."""
+    plan, terms = case.plan, case.terms
+    across = case.walk.cores if layout.blocks > case.walk.cores else 0.0
+    return TilePlan(
+        base_m=plan.base_m,
+        base_n=plan.base_n,
+        base_k=plan.base_k,
+        k_l1=plan.k_l1,
+        base_m_bit=plan.base_m_bit,
+        base_n_bit=plan.base_n_bit,
+        k_l1_bit=plan.k_l1_bit,
+        single_l0c=plan.single_l0c,
+        slots=plan.slots,
+        a_straddles=straddle_share(
+            terms, terms.a, layout.m, plan.base_m_bit, layout.m_tiles, ANYWHERE
+        ),
+        b_straddles=straddle_share(
+            terms, terms.b, layout.n, plan.base_n_bit, layout.blocks, across
+        ),
     )
 
 
@@ -240,6 +266,16 @@ def resident_row_cycles(case: ResidentCase, layout: Layout) -> float:
     else:
         rows = terms.k * layout.m_tiles if layout.m_tiles > 1.0 else 0.0
     return (1.0 - layout.streamed) * rows * terms.a.row_cycles
+
+
+@inline
+def resident_straddle_cycles(case: ResidentCase, layout: Layout) -> float:
+    """Port time of the resident part's rows that straddle lines; a block of all rows has none."""
+    terms = case.terms
+    if layout.m_tiles == 1.0:
+        return 0.0
+    rows = (1.0 - layout.streamed) * terms.k * layout.m_tiles
+    return rows * case.plan.a_straddles * terms.a.straddle_cycles
 
 
 @inline

@@ -59,6 +59,7 @@ class ChipRates(NamedTuple):
     line_waste_ratio: float
     overlap_loss_ratio: float
     row_cycles: float
+    straddle_cycles: float
     tile_cycles: float
     partial_line_cycles: float
     launch_cycles: float
@@ -104,6 +105,7 @@ def chip_rates(
         line_waste_ratio=fine.line_waste_f / SHARE_ONE * constants.line_waste_ratio,
         overlap_loss_ratio=constants.overlap_loss_ratio,
         row_cycles=_cycles(fine.row_ticks),
+        straddle_cycles=_cycles(fine.straddle_ticks),
         tile_cycles=_cycles(fine.tile_ticks),
         partial_line_cycles=_cycles(fine.partial_ticks),
         launch_cycles=_cycles(fine.launch_ticks) + hbm_latency,
@@ -155,6 +157,8 @@ class OperandTerms(NamedTuple):
         waste_ratio: share of the whole-line overhead of a run that is paid; 0 in fractal layout,
             which has no partial lines.
         row_cycles: least port time of a row; 0 in fractal layout.
+        straddle_cycles: port time of a row that touches a line more than it needs; 0 in fractal
+            layout and where runs are along K.
         l0_per_row: cycles of MTE1 for a fractal row of outer length one and one column of K.
     """
 
@@ -164,6 +168,7 @@ class OperandTerms(NamedTuple):
     run_along_k: float
     waste_ratio: float
     row_cycles: float
+    straddle_cycles: float
     l0_per_row: float
 
 
@@ -219,6 +224,7 @@ def problem_terms(problem: GemmProblem, chip: ChipRates, *, is_transposed: bool)
         run_along_k=0.0 if problem.trans_a else 1.0,
         waste_ratio=chip.line_waste_ratio,
         row_cycles=chip.row_cycles,
+        straddle_cycles=chip.straddle_cycles if problem.trans_a else 0.0,
         l0_per_row=size
         * chip.l0a_per_byte
         * (FP32_WIDENING if is_fp32 and problem.trans_a else 1),
@@ -230,6 +236,7 @@ def problem_terms(problem: GemmProblem, chip: ChipRates, *, is_transposed: bool)
         run_along_k=1.0 if problem.trans_b else 0.0,
         waste_ratio=0.0 if is_padded else chip.line_waste_ratio,
         row_cycles=0.0 if is_padded else chip.row_cycles,
+        straddle_cycles=0.0 if is_padded or problem.trans_b else chip.straddle_cycles,
         l0_per_row=size
         * chip.l0b_per_byte
         * (1 if problem.trans_b or not is_fp32 else FP32_WIDENING),

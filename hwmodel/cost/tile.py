@@ -51,6 +51,7 @@ class TilePlan(NamedTuple):
         base_m_bit, base_n_bit, k_l1_bit: greatest power of two that divides their bytes.
         single_l0c: L0C holds one tile.
         slots: L1 slots of the streamed operands.
+        a_straddles, b_straddles: share of the rows of A and B that straddle lines (`straddle`).
     """
 
     base_m: float
@@ -62,6 +63,8 @@ class TilePlan(NamedTuple):
     k_l1_bit: int
     single_l0c: bool
     slots: float
+    a_straddles: float
+    b_straddles: float
 
 
 class TileSize(NamedTuple):
@@ -175,17 +178,22 @@ def port_cycles(
     chip: ChipRates,
     operand: OperandTerms,
     outer: float,
+    straddles: float,
     steps: Steps,
     length: float,
 ) -> float:
-    """Time to load a tile's part of one operand at the core's port; every row has a least time."""
+    """Time to load a tile's part of one operand at the core's port.
+
+    Every row has a least time; the share of them that straddles lines takes longer.
+    """
     by_bytes = outer * length * (terms.input_bytes * chip.port_per_byte)
     # A slab that is one contiguous run counts as one row.
     if operand.run_along_k > 0.0:
         rows = outer * steps.step_count if length < terms.k * steps.step_count else 0.0
     else:
         rows = length if outer < operand.outer else 0.0
-    return max(by_bytes, rows * operand.row_cycles)
+    straddling = rows * straddles * operand.straddle_cycles
+    return max(by_bytes, rows * operand.row_cycles) + straddling
 
 
 @inline
@@ -274,8 +282,9 @@ def build_tile(
         mmad=steps.mmad_per_k * length_up,
         chain=chain,
         mte1=steps.mte1_per_k * size.length,
-        a_port=size.a_loaded * port_cycles(terms, chip, terms.a, size.m, steps, size.length),
-        b_port=port_cycles(terms, chip, terms.b, size.n, steps, size.length),
+        a_port=size.a_loaded
+        * port_cycles(terms, chip, terms.a, size.m, plan.a_straddles, steps, size.length),
+        b_port=port_cycles(terms, chip, terms.b, size.n, plan.b_straddles, steps, size.length),
         bias_port=bias * chip.port_per_byte,
         l2_load=read_bytes * all_l2,
         floor=store.floor,

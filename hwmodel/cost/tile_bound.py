@@ -83,8 +83,9 @@ def bound_tile(
     exposed = max(fixpipe, chain + chip.tile_cycles + stall)
     return TileBound(
         chain=chain,
-        a_port=size.a_loaded * port_cycles(terms, chip, terms.a, size.m, steps, size.length),
-        b_port=port_cycles(terms, chip, terms.b, size.n, steps, size.length),
+        a_port=size.a_loaded
+        * port_cycles(terms, chip, terms.a, size.m, plan.a_straddles, steps, size.length),
+        b_port=port_cycles(terms, chip, terms.b, size.n, plan.b_straddles, steps, size.length),
         bias_port=bias * chip.port_per_byte,
         l2_load=read_bytes * all_l2,
         floor=max(exposed, (read_bytes + output_bytes) * all_l2),

@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 from hwmodel.cost.residency import Grid, WalkPlan
 from hwmodel.cost.store import WayOut, keep_row_ends
+from hwmodel.cost.straddle import ANYWHERE, straddle_share
 from hwmodel.cost.stream_k import StreamKPlan
 from hwmodel.cost.terms import ChipRates, ProblemTerms
 from hwmodel.cost.tile import L1_SLOTS, TilePlan
@@ -39,27 +40,57 @@ class WalkCase(NamedTuple):
 
 @inline
 def with_row_ends(case: WalkCase, grid: Grid) -> WalkCase:
-    """The case with the row ends of the core that has most of them off a line.
+    """The case with the places in a line at which the busiest core's rows of A, B and C end.
 
-    Where the window divides the cores, a core's columns keep their place in a line of C.
+    Where the window divides the cores, a core stays in its block row to the end of the window, and
+    its columns may keep their place in a line.
     """
     columns = case.walk.cores / grid.window
-    if columns != floor(columns):
-        return case
-    if case.terms.is_transposed:
-        columns, tiles = 0.0, grid.m_tiles
-    else:
-        tiles = grid.n_tiles
+    keeps = columns == floor(columns)
+    way_out = case.way_out
+    if keeps and case.terms.is_transposed:
+        way_out = keep_row_ends(case.terms, case.chip, way_out, 0.0, grid.m_tiles)
+    elif keeps:
+        way_out = keep_row_ends(case.terms, case.chip, way_out, columns, grid.n_tiles)
     return WalkCase(
         terms=case.terms,
         chip=case.chip,
-        plan=case.plan,
+        plan=with_straddles(case, grid, keeps, columns),
         walk=case.walk,
-        way_out=keep_row_ends(case.terms, case.chip, case.way_out, columns, tiles),
+        way_out=way_out,
         launch=case.launch,
         k_slices=case.k_slices,
         resident_slabs=case.resident_slabs,
         stream_k=case.stream_k,
+    )
+
+
+@inline
+def with_straddles(case: WalkCase, grid: Grid, keeps: bool, columns: float) -> TilePlan:
+    """The plan with the shares of rows of A and B that straddle lines."""
+    plan, terms = case.plan, case.terms
+    down, across = ANYWHERE, ANYWHERE
+    if keeps and grid.windows < 2.0:
+        down, across = 0.0, columns
+    elif keeps:
+        down = grid.window
+        # The next window begins in another column unless the rounds end with the window.
+        passes = grid.n_tiles / columns
+        across = columns if passes == floor(passes) and not case.walk.serpentine else ANYWHERE
+    if grid.rounds == 1.0:
+        down, across = 0.0, 0.0
+    return TilePlan(
+        base_m=plan.base_m,
+        base_n=plan.base_n,
+        base_k=plan.base_k,
+        k_l1=plan.k_l1,
+        base_m_bit=plan.base_m_bit,
+        base_n_bit=plan.base_n_bit,
+        k_l1_bit=plan.k_l1_bit,
+        single_l0c=plan.single_l0c,
+        slots=plan.slots,
+        a_straddles=straddle_share(terms, terms.a, grid.m, plan.base_m_bit, grid.m_tiles, down),
+        b_straddles=straddle_share(terms, terms.b, grid.n, plan.base_n_bit, grid.n_tiles, across),
     )
 
 
@@ -115,4 +146,6 @@ def with_slots(case: WalkCase, grid: Grid) -> TilePlan:
         k_l1_bit=plan.k_l1_bit,
         single_l0c=plan.single_l0c,
         slots=slots,
+        a_straddles=plan.a_straddles,
+        b_straddles=plan.b_straddles,
     )

@@ -16,6 +16,7 @@ COMPILED_MODULES = (
         for name in (
             "whole",
             "store",
+            "straddle",
             "tile",
             "tile_round",
             "residency",
