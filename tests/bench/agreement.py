@@ -20,12 +20,14 @@ from hwmodel.cost.evaluators import select_evaluator
 from hwmodel.emulator.constants import TICKS_PER_CYCLE
 from hwmodel.emulator.engine import emulate
 from hwmodel.emulator.spec_constants import constants_from_spec
-from hwmodel.plan import KernelPlan
+from hwmodel.emulator.vector_engine import emulate_vector
+from hwmodel.plan import CUBE_TEMPLATES, KernelPlan
 from hwmodel.plan_batch import PlanBatch
 from hwmodel.problem import GemmProblem
 from hwmodel.spec import HardwareSpec
 from hwmodel.spec_io import DEFAULT_HARDWARE, load_hardware
 from tests.bench.agreement_samples import GROUPS, Sample, shape_samples, template_samples
+from tests.bench.agreement_vector import VECTOR_GROUPS, vector_samples
 
 PERCENT = 100
 TAIL_PERCENTILE = 95
@@ -39,7 +41,8 @@ def emulator_timer(spec: HardwareSpec) -> Timer:
     constants = constants_from_spec(spec)
 
     def time_us(problem: GemmProblem, plan: KernelPlan) -> float:
-        ticks = emulate(problem, plan, constants).makespan_ticks
+        run = emulate if plan.template in CUBE_TEMPLATES else emulate_vector
+        ticks = run(problem, plan, constants).makespan_ticks
         return ticks / TICKS_PER_CYCLE / spec.cores.clock_mhz
 
     return time_us
@@ -102,6 +105,9 @@ def measure(
         agreement.add(sample, group="llm", has_regret=True)
     for group in GROUPS:
         for sample in template_samples(spec, group, plans=template_plans, seed=seed):
+            agreement.add(sample, group=group)
+    for group in VECTOR_GROUPS:
+        for sample in vector_samples(spec, group, plans=template_plans, seed=seed):
             agreement.add(sample, group=group)
     return agreement
 
