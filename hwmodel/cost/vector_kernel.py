@@ -94,15 +94,17 @@ def slab_of(
 
 @inline
 def load_cycles(chip: ChipRates, operand: OperandTerms, slab: Slab, sharing: Sharing) -> float:
-    """Time of a slab's data: at the core's port, from L2 and from HBM."""
+    """Time of a slab's data: at the core's port and from L2."""
     by_l2 = sharing.active * slab.size * chip.l2_per_byte
-    port = chip.aiv_l2_per_byte
-    by_hbm = 0.0
-    if sharing.loading > 0.0:
-        port = chip.aiv_hbm_per_byte
-        by_hbm = sharing.loading * (slab.size + slab.waste) * chip.hbm_read_per_byte
+    port = chip.aiv_hbm_per_byte if sharing.loading > 0.0 else chip.aiv_l2_per_byte
     by_port = max(slab.size * port, slab.rows * operand.row_cycles)
-    return max(by_port, max(by_l2, by_hbm))
+    return max(by_port, by_l2)
+
+
+@inline
+def hbm_cycles(chip: ChipRates, slab: Slab, sharing: Sharing) -> float:
+    """Time of the HBM for a slab of each core that loads one."""
+    return sharing.loading * (slab.size + slab.waste) * chip.hbm_read_per_byte
 
 
 @inline
@@ -124,9 +126,17 @@ def store_cycles(
 
 
 @inline
+def first_loads(tile: VectorTile) -> float:
+    """Time of the loads before V has work."""
+    step = tile.last_step
+    return step.first + max(step.second, step.shared)
+
+
+@inline
 def build_costs(
     terms: ProblemTerms,
     chip: ChipRates,
+    launch: float,
     prologue: float,
     epilogue: float,
     end: float,
@@ -143,9 +153,9 @@ def build_costs(
     hbm = written_back * chip.hbm_write_per_byte
     if chip.hbm_shared > 0.0:
         hbm += hbm_read * chip.hbm_read_per_byte
-    rounds = max(end - chip.launch_cycles - prologue - epilogue, hbm - prologue)
+    rounds = max(end - launch - prologue - epilogue, hbm - prologue)
     return KernelCosts(
-        launch=chip.launch_cycles,
+        launch=launch,
         prologue=prologue,
         rounds=rounds,
         epilogue=epilogue,
@@ -161,7 +171,7 @@ def build_costs(
         fixpipe_bytes=0.0,
         balance_ratio=balance_ratio,
         round_count=round_count,
-        total=chip.launch_cycles + prologue + rounds + epilogue,
+        total=launch + prologue + rounds + epilogue,
     )
 
 
@@ -206,11 +216,18 @@ def to_mul_step(
     matrix = slab_of(terms, case.matrix, mn, depth, case.base_mn, case.base_k)
     passes = PASSES_FP32 if terms.input_bytes == FP32_BYTES else PASSES_16BIT
     lanes = ceil(case.base_mn * case.base_k * chip.per_vector_lane)
+    first = load_cycles(chip, case.vector, vector, of_vector)
+    second = load_cycles(chip, case.matrix, matrix, of_matrix)
+    shared = hbm_cycles(chip, matrix, of_matrix)
+    if matrix.waste == 0.0:
+        # All slabs cost the same, so that the cores stay in step and wait for the HBM together.
+        second = max(second, shared)
     return Step(
         first_latency=load_latency(chip, of_vector),
         second_latency=load_latency(chip, of_matrix),
-        first=load_cycles(chip, case.vector, vector, of_vector),
-        second=load_cycles(chip, case.matrix, matrix, of_matrix),
+        first=max(first, hbm_cycles(chip, vector, of_vector)),
+        second=second,
+        shared=shared,
         work=passes * (lanes + PASS_START_CYCLES),
     )
 
@@ -280,7 +297,8 @@ def estimate_vector(
     return build_costs(
         terms,
         chip,
-        prologue=last.last_step.first + last.last_step.second,
+        launch=chip.launch_cycles,
+        prologue=first_loads(last),
         epilogue=last.store,
         end=at.stored,
         loads=whole * tile_loads(later) + tile_loads(last),
@@ -317,8 +335,9 @@ def multi_mul_step(
     return Step(
         first_latency=load_latency(chip, of_a),
         second_latency=load_latency(chip, of_b),
-        first=load_cycles(chip, terms.a, a, of_a),
+        first=max(load_cycles(chip, terms.a, a, of_a), hbm_cycles(chip, a, of_a)),
         second=load_cycles(chip, terms.b, b, of_b),
+        shared=hbm_cycles(chip, b, of_b),
         work=PASSES_FP32 * (work + PASS_START_CYCLES),
     )
 
@@ -386,7 +405,8 @@ def estimate_multi_mul(
     return build_costs(
         terms,
         chip,
-        prologue=last.last_step.first + last.last_step.second,
+        launch=chip.launch_cycles,
+        prologue=first_loads(last),
         epilogue=last.store,
         end=at.stored,
         loads=whole * tile_loads(later) + tile_loads(last),
@@ -400,15 +420,17 @@ def estimate_multi_mul(
 @jit
 def estimate_clear(terms: ProblemTerms, chip: ChipRates, cores: float) -> KernelCosts:
     """K_EQUAL_ZERO: every vector core clears its share of C, from the launch on."""
+    launch = chip.launch_cycles - chip.hbm_latency
     share = ceil(terms.a.outer * terms.b.outer / cores) * terms.output_bytes
     own = share * chip.aiv_store_per_byte
     shared = terms.output_total_bytes * chip.l2_per_byte
     return build_costs(
         terms,
         chip,
+        launch=launch,
         prologue=0.0,
         epilogue=0.0,
-        end=chip.launch_cycles - chip.hbm_latency + max(own, shared),
+        end=launch + max(own, shared),
         loads=0.0,
         vector=own,
         balance_ratio=1.0,

@@ -1,6 +1,6 @@
 """A vector core's pipes over its steps and tiles: MTE2 loads, V computes, MTE3 stores.
 
-UB holds the inputs of two steps and one tile of C. All cores run in step with each other. Times
+UB holds the inputs of two steps and one tile of C. All cores do the same. Times
 are core cycles.
 
 What decides the time (docs/emulator.md, section 8; specification: kernels.md, "Vector kernels"):
@@ -33,7 +33,8 @@ class Step(NamedTuple):
 
     Attributes:
         first_latency, second_latency: from the release of its place in UB to the data.
-        first, second: time of the two loads' data.
+        first, second: time of the two loads' data; of the second one, without waiting for others.
+        shared: time of the HBM for the second loads of all cores.
         work: time of V.
     """
 
@@ -41,6 +42,7 @@ class Step(NamedTuple):
     second_latency: float
     first: float
     second: float
+    shared: float
     work: float
 
 
@@ -92,17 +94,22 @@ def start_core(launch: float) -> Progress:
 def take_step(at: Progress, step: Step, bias: float) -> Progress:
     """Load a step and work on it."""
     first = max(at.loaded, at.free + step.first_latency) + step.first
-    loaded = max(first, at.free + step.second_latency) + step.second + bias
+    second = max(step.second, step.shared) + bias
+    loaded = max(first, at.free + step.second_latency) + second
     worked = max(at.worked, loaded) + step.work
     return Progress(loaded, worked, at.next_free, worked, at.stored)
 
 
 @inline
 def step_period(step: Step) -> float:
-    """Time of a step among many: the longest cycle through loads, V and the release of UB."""
+    """Time of a step among many: the longest cycle through loads, V and the release of UB.
+
+    At first all cores load together, and each waits for the HBM to serve all. Where slabs cost
+    different times the cores drift apart, and then the HBM holds up only all of them together.
+    """
     loads = step.first + step.second
     latency = max(step.second_latency + step.second, step.first_latency + loads)
-    return max(max(loads, step.work), (latency + step.work) / BUFFERS)
+    return max(max(max(loads, step.shared), step.work), (latency + step.work) / BUFFERS)
 
 
 @inline
@@ -152,8 +159,9 @@ def take_tiles(at: Progress, tile: VectorTile, count: float) -> Progress:
 @inline
 def tile_loads(tile: VectorTile) -> float:
     """Time of a tile's loads without waiting."""
-    whole = (tile.steps - 1.0) * (tile.step.first + tile.step.second)
-    return whole + tile.last_step.first + tile.last_step.second + tile.bias
+    step, last = tile.step, tile.last_step
+    whole = (tile.steps - 1.0) * (step.first + max(step.second, step.shared))
+    return whole + last.first + max(last.second, last.shared) + tile.bias
 
 
 @inline

@@ -25,6 +25,7 @@ COMPILED_MODULES = (
             "walk_rounds",
             "walk_kernel",
             "resident_kernel",
+            "vector_pipe",
             "vector_kernel",
             "plan_costs",
             "plan_lanes",
