@@ -1,9 +1,16 @@
 """Cascade: one model chooses among all plans, another one judges the few that it chose.
 
-The pipeline model covers the space and certifies its best K plans; the emulator, thousands of
-times slower, judges these, the best plan that the operator's tiling data can express, and the
-operator's own. The answer is the judge's best of them: never worse than the operator's plan by the
-judge, and certified by the selector. (Specification: studies.md, "Search".)
+The pipeline model covers the space and chooses K plans; the emulator, thousands of times slower,
+judges these, the best plan that the operator's tiling data can express, and the operator's own.
+The answer is the judge's best of them: never worse than the operator's plan by the judge.
+(Specification: studies.md, "Search".)
+
+Half of the K plans are the selector's certified best K/2. They are mostly one tile with other
+steps and windows, among which the selector cannot tell. So the other half come from the K/2 next
+best groups that are not among them: template, base_m, base_n and output of L0C set groups apart,
+each is represented by its best plan, and they are taken in the order of these plans. Both halves
+are exact, those that evaluating every point would give (`studies.branch_and_bound`); a space with
+fewer groups gives fewer plans.
 """
 
 from collections.abc import Sequence
@@ -46,21 +53,36 @@ def cascade_candidates(
     quick: bool = False,
     space: str = ALL,
 ) -> tuple[KernelPlan, ...]:
-    """The best `count` plans of a space and the operator's by the objective, best first.
+    """The `count` plans of a space and the operator's that a judge is to see, best first.
+
+    The module says which they are.
 
     Raises:
         RejectedError: the operator rejects the problem.
     """
     setting = build_setting(problem, spec, objective, quick=quick, space=space)
     plans = build_space(problem, spec, setting.baseline.plan, quick=quick, name=space)
-    covered = cover_space(plans, objective, setting.baseline, count=count, expressible_count=1)
-    return covered.best.plans()
+    best_count, group_count = split_count(count)
+    covered = cover_space(
+        plans,
+        objective,
+        setting.baseline,
+        count=best_count,
+        expressible_count=1,
+        group_count=group_count,
+    )
+    return (*covered.best.plans(), *covered.further)
+
+
+def split_count(count: int) -> tuple[int, int]:
+    """How many of `count` plans are the best of all, and how many the best of further groups."""
+    return count - count // 2, count // 2
 
 
 def search_by_cascade(
     setting: SearchSetting, judge: Objective, count: int, journal: Journal
 ) -> ShapeOutcome:
-    """The judge's best of the selector's best `count` plans and the operator's.
+    """The judge's best of `count` plans that the selector chooses and the operator's.
 
     The journal holds the selector's certificate and one evaluation by the judge for each plan.
 
@@ -73,7 +95,8 @@ def search_by_cascade(
     Raises:
         InputError: the judge cannot run the operator's own plan.
     """
-    selected = search_exhaustively(setting, journal, count=count)
+    best_count, group_count = split_count(count)
+    selected = search_exhaustively(setting, journal, count=best_count, group_count=group_count)
     sides = {
         item.plan: item.cost.task_duration_us
         for item in (*selected.top, selected.best_expressible, selected.baseline)

@@ -125,11 +125,15 @@ class BestPlans:
             return None
         return max(int(self._ranks[-1]), tie_limit(self.best_rank))
 
+    @property
+    def batch(self) -> PlanBatch:
+        """The best plans in order, as columns."""
+        return PlanBatch.from_plans([]) if self._plans is None else self._plans
+
     def plans(self) -> tuple[KernelPlan, ...]:
         """The best plans in order."""
-        if self._plans is None:
-            return ()
-        return tuple(self._plans.plan(row) for row in range(len(self._plans)))
+        batch = self.batch
+        return tuple(batch.plan(row) for row in range(len(batch)))
 
     def add_one(self, plan: KernelPlan, time_us: float) -> None:
         """Take note of one plan."""

@@ -1,6 +1,6 @@
 """Bounds hold for every point, and the search finds what brute force finds."""
 
-from dataclasses import fields, replace
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 import pytest
@@ -12,12 +12,12 @@ from hwmodel.cost.evaluator import BoundedEvaluator
 from hwmodel.cost.pipeline import PipelineEvaluator
 from hwmodel.dtypes import DType, Format, OpImplMode
 from hwmodel.errors import RejectedError
-from hwmodel.plan import canonical_plan
+from hwmodel.plan import KernelPlan, canonical_plan
 from hwmodel.plan_batch import TEMPLATE_CODES, PlanBatch
 from hwmodel.problem import GemmProblem
 from hwmodel.spec import HardwareSpec
 from studies import branch_and_bound, space_boxes
-from studies.branch_and_bound import cover_space
+from studies.branch_and_bound import Coverage, cover_space
 from studies.expressible import mark_expressible
 from studies.objective import Objective
 from studies.ranking import order_plans, rank_times, tie_limit
@@ -169,13 +169,61 @@ def test_bounds_in_plain_python_are_the_compiled_ones() -> None:
     assert len(seen) == len(branch_and_bound.BOUND_OF_TEMPLATE)
 
 
+@dataclass(frozen=True, kw_only=True)
+class Counts:
+    """What a search is asked for."""
+
+    best: int
+    groups: int
+
+
+COUNTS = (
+    Counts(best=64, groups=0),
+    Counts(best=1, groups=1),
+    Counts(best=8, groups=8),
+    Counts(best=32, groups=32),
+    Counts(best=2, groups=500),
+)
+
+
+def group_of(plan: KernelPlan) -> tuple[object, ...]:
+    return plan.template, plan.base_m, plan.base_n, plan.l0c_output
+
+
+def list_further(
+    plans: PlanBatch, order: NDArray[np.intp], counts: Counts
+) -> tuple[KernelPlan, ...]:
+    """Of all plans in order the first of every group that has none among the best."""
+    taken = {group_of(plans.plan(int(row))) for row in order[: counts.best]}
+    further: list[KernelPlan] = []
+    for row in order[counts.best :]:
+        if len(further) == counts.groups:
+            break
+        plan = plans.plan(int(row))
+        if group_of(plan) not in taken:
+            taken.add(group_of(plan))
+            further.append(plan)
+    return tuple(further)
+
+
 def assert_same_as_brute_force(
-    problem: GemmProblem, spec: HardwareSpec, space: PlanSpace, evaluator: BoundedEvaluator
-) -> int:
-    """Points that were evaluated."""
+    problem: GemmProblem,
+    spec: HardwareSpec,
+    space: PlanSpace,
+    evaluator: BoundedEvaluator,
+    counts: Counts,
+) -> Coverage:
+    """What the search found."""
     objective = Objective(problem, spec, evaluator)
     baseline = objective.evaluate(canonical_plan(problem, decide(problem, spec).plan))
-    covered = cover_space(space, objective, baseline, count=64, expressible_count=3)
+    covered = cover_space(
+        space,
+        objective,
+        baseline,
+        count=counts.best,
+        expressible_count=3,
+        group_count=counts.groups,
+    )
     plans = space.plans(np.arange(len(space), dtype=np.int64))
     known = space.index_of(baseline.plan)
     if known is None:
@@ -183,19 +231,20 @@ def assert_same_as_brute_force(
     times_us = evaluator.estimate_us(problem, spec, plans)
     ranks = rank_times(times_us)
     order = order_plans(plans, ranks, baseline.plan)
-    assert covered.best.plans() == tuple(plans.plan(int(row)) for row in order[:64])
+    assert covered.best.plans() == tuple(plans.plan(int(row)) for row in order[: counts.best])
+    assert covered.further == list_further(plans, order, counts)
     assert covered.best.ties == int((ranks <= tie_limit(int(ranks.min()))).sum())
     carried = mark_expressible(problem, plans)
     carried[len(space) if known is None else known] = True
     rows = order[carried[order]]
     assert covered.expressible.plans() == tuple(plans.plan(int(row)) for row in rows[:3])
     assert covered.evaluated + sum(covered.pruned_by.values()) == len(space)
-    return covered.evaluated
+    return covered
 
 
 def test_the_search_finds_what_brute_force_finds() -> None:
     rng = np.random.default_rng(5)
-    points, evaluated, shapes = 0, 0, 0
+    points, evaluated, shapes, further = 0, 0, 0, 0
     templates: set[int] = set()
     while shapes < 200:
         problem = draw_problem(rng, 90)
@@ -205,8 +254,13 @@ def test_the_search_finds_what_brute_force_finds() -> None:
             continue
         space = build_space(problem, SMALL, baseline, name=ALL)
         templates |= set(np.unique(space.template).tolist())
-        evaluated += assert_same_as_brute_force(problem, SMALL, space, PipelineEvaluator())
+        counts = COUNTS[shapes % len(COUNTS)]
+        evaluator = PipelineEvaluator(draw_constants(rng) if rng.integers(2) else None)
+        covered = assert_same_as_brute_force(problem, SMALL, space, evaluator, counts)
+        evaluated += covered.evaluated
+        further += len(covered.further)
         points += len(space)
         shapes += 1
     assert templates == {TEMPLATE_CODES[one] for one in branch_and_bound.BOUND_OF_TEMPLATE}
     assert 0 < evaluated < points
+    assert further > 1000

@@ -16,7 +16,7 @@ from hwmodel.problem import GemmProblem
 from hwmodel.spec import HardwareSpec
 from hwmodel.spec_io import load_hardware
 from studies import search
-from studies.cascade import cascade_candidates, search_by_cascade
+from studies.cascade import cascade_candidates, search_by_cascade, split_count
 from studies.exhaustive_search import search_exhaustively
 from studies.objective import Objective
 from studies.outcome import ShapeOutcome
@@ -73,7 +73,9 @@ def run(
 
 def test_the_judge_orders_what_the_selector_chose() -> None:
     outcome = run(Judge())
-    selected = search_exhaustively(make_setting(), MemoryJournal(), count=COUNT)
+    selected = search_exhaustively(
+        make_setting(), MemoryJournal(), count=COUNT // 2, group_count=COUNT // 2
+    )
     chosen = {item.plan for item in (*selected.top, selected.best_expressible)}
     assert {item.plan for item in outcome.top} == chosen | {selected.baseline.plan}
     times_us = [item.cost.task_duration_us for item in outcome.top]
@@ -192,9 +194,36 @@ def test_the_effort_decides_how_many_are_judged(
 def test_candidates_are_those_of_the_certificate() -> None:
     setting = make_setting()
     plans = cascade_candidates(PROBLEM, SPEC, setting.objective, COUNT)
-    selected = search_exhaustively(setting, MemoryJournal(), count=COUNT)
+    selected = search_exhaustively(
+        setting, MemoryJournal(), count=COUNT // 2, group_count=COUNT // 2
+    )
     assert plans == tuple(item.plan for item in selected.top)
     few = cascade_candidates(PROBLEM, SPEC, setting.objective, 2, quick=True, space="tiles")
     assert len(few) == 2
     vendor = canonical_plan(PROBLEM, decide(PROBLEM, SPEC).plan)
     assert vendor == setting.baseline.plan
+
+
+def test_half_are_the_best_and_half_of_further_groups() -> None:
+    count = 21
+    plans = cascade_candidates(PROBLEM, SPEC, make_setting().objective, count)
+    best = search_exhaustively(make_setting(), MemoryJournal(), count=count)
+    half = len(plans) - count // 2
+    assert split_count(count) == (half, count // 2)
+    assert plans[:half] == tuple(item.plan for item in best.top[:half])
+    groups = [(plan.template, plan.base_m, plan.base_n, plan.l0c_output) for plan in plans]
+    further = groups[half:]
+    assert len(set(further)) == len(further) == count // 2
+    assert not set(further) & set(groups[:half])
+    times_us = [
+        PipelineEvaluator().evaluate(PROBLEM, SPEC, plan).task_duration_us for plan in plans
+    ]
+    ranks = rank_times(np.array(times_us)).tolist()
+    assert ranks == sorted(ranks)
+
+
+def test_the_best_and_further_groups_are_another_certificate() -> None:
+    journal = MemoryJournal()
+    for counts in ((3, 3), (3, 0), (3, 3)):
+        search_exhaustively(make_setting(), journal, count=counts[0], group_count=counts[1])
+    assert len(journal.records) == 2
