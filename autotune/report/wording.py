@@ -19,6 +19,8 @@ from autotune.report.text import (
 )
 from autotune.results import Coverage
 from hwmodel.spec import HardwareSpec
+from studies.cascade import CASCADE, SELECTOR
+from studies.search import COVERING_NAMES
 
 DEFINITIONS = (
     (
@@ -82,13 +84,20 @@ def method(manifest: Manifest) -> str:
     options = manifest.options
     sampling = (
         ""
-        if options.strategy == "exhaustive"
+        if options.strategy in COVERING_NAMES
         else f", {options.trials} trials, seed {options.seed}"
     )
     smaller = " (a smaller space: gaps are lower bounds)" if options.effort == "quick" else ""
+    roles = (
+        f"The {SELECTOR} model covered the whole space of tilings and chose; the "
+        f"{options.evaluator} judged its best and the vendor's own, and all times here are the "
+        f"{options.evaluator}'s."
+        if options.strategy == CASCADE
+        else "The same model chose the tilings and judged them."
+    )
     return (
         f"Study {options.study}, strategy {options.strategy}{sampling}, effort "
-        f"{options.effort}{smaller}. The same model chose the tilings and judged them."
+        f"{options.effort}{smaller}. {roles}"
     )
 
 

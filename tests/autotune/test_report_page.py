@@ -427,6 +427,18 @@ def test_marks_stand_on_top(tmp_path: Path) -> None:
     assert "> **Ascend910B1" in (run / "report.md").read_text("utf-8")
 
 
+def test_who_chose_and_who_judged_is_said(tmp_path: Path) -> None:
+    options = replace(make_manifest().options, strategy="cascade", evaluator="emulator")
+    manifest = make_manifest(options=options)
+    run = make_run(tmp_path, (make_row(0, make_compared(0.1)),), manifest=manifest)
+    write_report(run)
+    text = Page((run / "report.html").read_text("utf-8")).text
+    assert "strategy cascade, effort" in text
+    assert "The pipeline model covered the whole space of tilings and chose" in text
+    assert "the emulator judged its best and the vendor's own" in text
+    assert "The same model chose" not in text
+
+
 def test_coverage_is_counted(tmp_path: Path) -> None:
     rows = tuple(
         make_row(index, make_compared(0.1, coverage=coverage, resolved=index > 1))
