@@ -81,6 +81,8 @@ class BreakdownRow:
         return _FORMATS[self.unit](value)
 
 
+UNKNOWN: Final = "-"
+"""Stands for a figure that an evaluator does not give."""
 _FORMATS: Final[dict[Unit, Callable[[float], str]]] = {
     Unit.US: format_us,
     Unit.MB: lambda value: format_us(value / _BYTES_PER_MB),
@@ -90,8 +92,14 @@ _FORMATS: Final[dict[Unit, Callable[[float], str]]] = {
 
 
 def build_breakdown_rows(costs: Sequence[CostBreakdown]) -> tuple[BreakdownRow, ...]:
-    """The rows of the table, the known figures first, others in the order of the fields."""
+    """The rows of the table, the known figures first, others in the order of the fields.
+
+    What follows `bound` splits the time by what it was spent on; models that do not say leave the
+    critical pipe open, and these rows are left out.
+    """
     names = [field.name for field in fields(CostBreakdown)]
+    if all(cost.critical_pipe is None for cost in costs):
+        names = names[: names.index("bound") + 1]
     ordered = sorted(
         names, key=lambda name: list(_LABELS).index(name) if name in _LABELS else len(names)
     )
@@ -100,10 +108,16 @@ def build_breakdown_rows(costs: Sequence[CostBreakdown]) -> tuple[BreakdownRow, 
             name=name,
             label=_LABELS.get(name, _describe(name)),
             unit=_select_unit(name),
-            values=tuple(getattr(cost, name) for cost in costs),
+            values=tuple(_value_of(cost, name) for cost in costs),
         )
         for name in ordered
     )
+
+
+def _value_of(cost: CostBreakdown, name: str) -> float | str:
+    """The field's value; a dash for what the evaluator does not say."""
+    value: float | str | None = getattr(cost, name)
+    return UNKNOWN if value is None else value
 
 
 def format_bytes(count: float) -> str:

@@ -39,6 +39,13 @@ def test_every_model_answers(command: CommandLine, name: str) -> None:
     assert document["vs"] is None
 
 
+@pytest.mark.parametrize("name", EVALUATOR_NAMES)
+def test_only_who_splits_the_time_has_rows_for_it(command: CommandLine, name: str) -> None:
+    out = command.answer(*EVALUATE, "--evaluator", name)
+    assert "bound by" in out
+    assert ("exposed store" in out) == (name == "pipeline")
+
+
 def test_table(command: CommandLine) -> None:
     out = command.answer(*EVALUATE)
     assert out.startswith("600x700x2000 on ascend950pr-9589, by the pipeline model\n")
