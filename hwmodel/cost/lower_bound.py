@@ -31,7 +31,7 @@ from hwmodel.cost.plan_costs import (
 )
 from hwmodel.cost.resident_bound import ROUNDING, bound_resident
 from hwmodel.cost.resident_kernel import ResidentCase
-from hwmodel.cost.tile import L1_SLOTS, TilePlan
+from hwmodel.cost.tile import L1_SLOTS, TilePlan, with_slabs
 from hwmodel.cost.tile_bound import BoxLimits
 from hwmodel.cost.walk_bound import bound_walk
 from hwmodel.cost.walk_case import WalkCase
@@ -97,16 +97,4 @@ def bound_plans(model: Model, plan: PlanRow, limits: BoxLimits) -> float:
 @inline
 def with_longest_slab(plan: TilePlan, limits: BoxLimits) -> TilePlan:
     """The tile figures with the box's longest slab; it starts on a line."""
-    return TilePlan(
-        base_m=plan.base_m,
-        base_n=plan.base_n,
-        base_k=plan.base_k,
-        k_l1=limits.k_l1_most,
-        base_m_bit=plan.base_m_bit,
-        base_n_bit=plan.base_n_bit,
-        k_l1_bit=LINE_BYTES,
-        single_l0c=plan.single_l0c,
-        slots=L1_SLOTS,
-        a_straddles=plan.a_straddles,
-        b_straddles=plan.b_straddles,
-    )
+    return with_slabs(plan, limits.k_l1_most, LINE_BYTES, L1_SLOTS)

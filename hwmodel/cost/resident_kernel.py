@@ -21,7 +21,7 @@ from hwmodel.cost.residency import WalkPlan, hbm_bytes
 from hwmodel.cost.store import WayOut, keep_row_ends
 from hwmodel.cost.straddle import ANYWHERE, straddle_share
 from hwmodel.cost.terms import ChipRates, ProblemTerms
-from hwmodel.cost.tile import TilePlan, TileSize, build_tile
+from hwmodel.cost.tile import TilePlan, TileSize, build_tile, with_straddles
 from hwmodel.cost.tile_round import hbm_cycles, item_cycles, overlap_cycles, round_cycles
 from hwmodel.cost.whole import ceil, floor
 from hwmodel.jit import inline
@@ -191,7 +191,7 @@ def with_row_ends(case: ResidentCase, layout: Layout) -> ResidentCase:
     return ResidentCase(
         terms=case.terms,
         chip=case.chip,
-        plan=with_straddles(case, layout),
+        plan=find_straddles(case, layout),
         walk=case.walk,
         way_out=way_out,
         launch=case.launch,
@@ -201,26 +201,14 @@ def with_row_ends(case: ResidentCase, layout: Layout) -> ResidentCase:
 
 
 @inline
-def with_straddles(case: ResidentCase, layout: Layout) -> TilePlan:
+def find_straddles(case: ResidentCase, layout: Layout) -> TilePlan:
     """The plan with the shares of rows of A and B that straddle lines; all cores walk all of A."""
     plan, terms = case.plan, case.terms
     across = case.walk.cores if layout.blocks > case.walk.cores else 0.0
-    return TilePlan(
-        base_m=plan.base_m,
-        base_n=plan.base_n,
-        base_k=plan.base_k,
-        k_l1=plan.k_l1,
-        base_m_bit=plan.base_m_bit,
-        base_n_bit=plan.base_n_bit,
-        k_l1_bit=plan.k_l1_bit,
-        single_l0c=plan.single_l0c,
-        slots=plan.slots,
-        a_straddles=straddle_share(
-            terms, terms.a, layout.m, plan.base_m_bit, layout.m_tiles, ANYWHERE
-        ),
-        b_straddles=straddle_share(
-            terms, terms.b, layout.n, plan.base_n_bit, layout.blocks, across
-        ),
+    return with_straddles(
+        plan,
+        straddle_share(terms, terms.a, layout.m, plan.base_m_bit, layout.m_tiles, ANYWHERE),
+        straddle_share(terms, terms.b, layout.n, plan.base_n_bit, layout.blocks, across),
     )
 
 

@@ -67,6 +67,42 @@ class TilePlan(NamedTuple):
     b_straddles: float
 
 
+@inline
+def with_straddles(plan: TilePlan, a_straddles: float, b_straddles: float) -> TilePlan:
+    """The figures with these shares of rows that straddle lines."""
+    return TilePlan(
+        base_m=plan.base_m,
+        base_n=plan.base_n,
+        base_k=plan.base_k,
+        k_l1=plan.k_l1,
+        base_m_bit=plan.base_m_bit,
+        base_n_bit=plan.base_n_bit,
+        k_l1_bit=plan.k_l1_bit,
+        single_l0c=plan.single_l0c,
+        slots=plan.slots,
+        a_straddles=a_straddles,
+        b_straddles=b_straddles,
+    )
+
+
+@inline
+def with_slabs(plan: TilePlan, k_l1: float, k_l1_bit: int, slots: float) -> TilePlan:
+    """The figures with these slabs and slots."""
+    return TilePlan(
+        base_m=plan.base_m,
+        base_n=plan.base_n,
+        base_k=plan.base_k,
+        k_l1=k_l1,
+        base_m_bit=plan.base_m_bit,
+        base_n_bit=plan.base_n_bit,
+        k_l1_bit=k_l1_bit,
+        single_l0c=plan.single_l0c,
+        slots=slots,
+        a_straddles=plan.a_straddles,
+        b_straddles=plan.b_straddles,
+    )
+
+
 class TileSize(NamedTuple):
     """Size of a tile and company: m x n over `length` columns of K, on `active` cores at once.
 

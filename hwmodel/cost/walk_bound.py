@@ -34,7 +34,6 @@ from hwmodel.cost.residency import (
     build_traffic,
     last_tile,
 )
-from hwmodel.cost.store import WORKSPACE_BYTES, WayOut
 from hwmodel.cost.stream_k import reduction_cycles
 from hwmodel.cost.terms import ChipRates
 from hwmodel.cost.tile import TileSize, fractal_up
@@ -49,10 +48,9 @@ from hwmodel.cost.tile_bound import (
     bound_slab,
     bound_tile,
 )
-from hwmodel.cost.walk_case import WalkCase, kept_items, with_row_ends
+from hwmodel.cost.walk_case import WalkCase, cut_last_round, kept_items, with_row_ends
 from hwmodel.cost.walk_kernel import last_round_touches
 from hwmodel.cost.walk_rounds import Edges, edge_shares
-from hwmodel.cost.whole import ceil
 from hwmodel.jit import inline
 
 
@@ -234,36 +232,12 @@ def bound_even_end(full: FullBound) -> float:
 @inline
 def bound_last_round(case: WalkCase, limits: BoxLimits, grid: Grid, traffic: Traffic) -> LastBound:
     """The least of `walk_kernel.estimate_last_round`."""
-    cores, k = case.walk.cores, case.terms.k
-    m, n = last_tile(case.walk, grid)
-    if case.stream_k.is_used:
-        items = grid.rest * ceil(k / case.stream_k.piece_k)
-        length = min(case.stream_k.piece_k, k)
-    else:
-        m_cut, n_cut = min(case.walk.m_pieces, m), min(case.walk.n_pieces, n)
-        items = grid.rest * m_cut * n_cut
-        m, n, length = ceil(m / m_cut), ceil(n / n_cut), k / case.k_slices
-    way_out = WayOut(
-        element_bytes=WORKSPACE_BYTES if case.stream_k.is_used else case.way_out.element_bytes,
-        in_one_run=case.stream_k.is_used,
-        through_ub=case.way_out.through_ub,
-        base_bytes=case.way_out.base_bytes,
-        is_double=case.way_out.is_double,
-        end_cycles=case.way_out.end_cycles,
-    )
-    per_core = ceil(max(items * grid.per_core, 1.0)) * case.k_slices
-    size = TileSize(
-        m=m,
-        n=n,
-        length=length,
-        active=max(min(items, cores), 1.0),
-        a_loaded=1.0,
-        bias_loaded=1.0 / case.k_slices,
-    )
-    tile = bound_tile(case.terms, case.chip, case.plan, limits, size, way_out)
-    a_bytes, b_bytes = last_round_touches(grid, traffic, cores)
+    cut = cut_last_round(case, grid)
+    size, per_core = cut.size, cut.per_core
+    tile = bound_tile(case.terms, case.chip, case.plan, limits, size, cut.way_out)
+    a_bytes, b_bytes = last_round_touches(grid, traffic, case.walk.cores)
     one = bound_load(case.chip, tile, a_bytes / per_core, b_bytes / per_core)
-    round_bytes = grid.rest * m * n * case.terms.output_bytes
+    round_bytes = grid.rest * size.m * size.n * case.terms.output_bytes
     write_back = min(round_bytes, traffic.overflow_bytes) * case.chip.hbm_write_per_byte
     item = max(tile.floor, one.load)
     memory = bound_memory(case.chip, one.hbm * per_core, write_back)

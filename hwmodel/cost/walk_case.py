@@ -2,12 +2,12 @@
 
 from typing import NamedTuple
 
-from hwmodel.cost.residency import Grid, WalkPlan
-from hwmodel.cost.store import WayOut, keep_row_ends
+from hwmodel.cost.residency import Grid, WalkPlan, last_tile
+from hwmodel.cost.store import WORKSPACE_BYTES, WayOut, keep_row_ends
 from hwmodel.cost.straddle import ANYWHERE, straddle_share
 from hwmodel.cost.stream_k import StreamKPlan
 from hwmodel.cost.terms import ChipRates, ProblemTerms
-from hwmodel.cost.tile import L1_SLOTS, TilePlan
+from hwmodel.cost.tile import L1_SLOTS, TilePlan, TileSize, with_slabs, with_straddles
 from hwmodel.cost.whole import ceil, floor
 from hwmodel.jit import inline
 
@@ -38,6 +38,55 @@ class WalkCase(NamedTuple):
     stream_k: StreamKPlan
 
 
+class LastCut(NamedTuple):
+    """How the tiles of the last, partial round are cut into items.
+
+    Attributes:
+        items: items of the round on all cores, of one slice of K.
+        per_core: items of the busiest core, of all slices of K.
+        size: size and company of an item.
+        way_out: how an item leaves L0C.
+    """
+
+    items: float
+    per_core: float
+    size: TileSize
+    way_out: WayOut
+
+
+@inline
+def cut_last_round(case: WalkCase, grid: Grid) -> LastCut:
+    """The items of the partial round: split tiles, or stream-K's pieces of K."""
+    cores, k = case.walk.cores, case.terms.k
+    m, n = last_tile(case.walk, grid)
+    if case.stream_k.is_used:
+        items = grid.rest * ceil(k / case.stream_k.piece_k)
+        length = min(case.stream_k.piece_k, k)
+    else:
+        m_cut, n_cut = min(case.walk.m_pieces, m), min(case.walk.n_pieces, n)
+        items = grid.rest * m_cut * n_cut
+        m, n, length = ceil(m / m_cut), ceil(n / n_cut), k / case.k_slices
+    way_out = WayOut(
+        element_bytes=WORKSPACE_BYTES if case.stream_k.is_used else case.way_out.element_bytes,
+        in_one_run=case.stream_k.is_used,
+        through_ub=case.way_out.through_ub,
+        base_bytes=case.way_out.base_bytes,
+        is_double=case.way_out.is_double,
+        end_cycles=case.way_out.end_cycles,
+    )
+    # More pieces than cores break a rule of the vendor's, but such a plan gets a time too.
+    per_core = ceil(max(items * grid.per_core, 1.0)) * case.k_slices
+    size = TileSize(
+        m=m,
+        n=n,
+        length=length,
+        active=max(min(items, cores), 1.0),
+        a_loaded=1.0,
+        bias_loaded=1.0 / case.k_slices,
+    )
+    return LastCut(items=items, per_core=per_core, size=size, way_out=way_out)
+
+
 @inline
 def with_row_ends(case: WalkCase, grid: Grid) -> WalkCase:
     """The case with the places in a line at which the busiest core's rows of A, B and C end.
@@ -55,7 +104,7 @@ def with_row_ends(case: WalkCase, grid: Grid) -> WalkCase:
     return WalkCase(
         terms=case.terms,
         chip=case.chip,
-        plan=with_straddles(case, grid, keeps, columns),
+        plan=find_straddles(case, grid, keeps, columns),
         walk=case.walk,
         way_out=way_out,
         launch=case.launch,
@@ -66,7 +115,7 @@ def with_row_ends(case: WalkCase, grid: Grid) -> WalkCase:
 
 
 @inline
-def with_straddles(case: WalkCase, grid: Grid, keeps: bool, columns: float) -> TilePlan:
+def find_straddles(case: WalkCase, grid: Grid, keeps: bool, columns: float) -> TilePlan:
     """The plan with the shares of rows of A and B that straddle lines."""
     plan, terms = case.plan, case.terms
     down, across = ANYWHERE, ANYWHERE
@@ -79,18 +128,10 @@ def with_straddles(case: WalkCase, grid: Grid, keeps: bool, columns: float) -> T
         across = columns if passes == floor(passes) and not case.walk.serpentine else ANYWHERE
     if grid.rounds == 1.0:
         down, across = 0.0, 0.0
-    return TilePlan(
-        base_m=plan.base_m,
-        base_n=plan.base_n,
-        base_k=plan.base_k,
-        k_l1=plan.k_l1,
-        base_m_bit=plan.base_m_bit,
-        base_n_bit=plan.base_n_bit,
-        k_l1_bit=plan.k_l1_bit,
-        single_l0c=plan.single_l0c,
-        slots=plan.slots,
-        a_straddles=straddle_share(terms, terms.a, grid.m, plan.base_m_bit, grid.m_tiles, down),
-        b_straddles=straddle_share(terms, terms.b, grid.n, plan.base_n_bit, grid.n_tiles, across),
+    return with_straddles(
+        plan,
+        straddle_share(terms, terms.a, grid.m, plan.base_m_bit, grid.m_tiles, down),
+        straddle_share(terms, terms.b, grid.n, plan.base_n_bit, grid.n_tiles, across),
     )
 
 
@@ -136,16 +177,4 @@ def with_slots(case: WalkCase, grid: Grid) -> TilePlan:
     slots = L1_SLOTS
     if case.resident_slabs > 0.0 and slab_count(case) == 1.0:
         slots = 1.0 / (1.0 - 0.5 * kept_items(case, grid))
-    return TilePlan(
-        base_m=plan.base_m,
-        base_n=plan.base_n,
-        base_k=plan.base_k,
-        k_l1=plan.k_l1,
-        base_m_bit=plan.base_m_bit,
-        base_n_bit=plan.base_n_bit,
-        k_l1_bit=plan.k_l1_bit,
-        single_l0c=plan.single_l0c,
-        slots=slots,
-        a_straddles=plan.a_straddles,
-        b_straddles=plan.b_straddles,
-    )
+    return with_slabs(plan, plan.k_l1, plan.k_l1_bit, slots)

@@ -26,13 +26,11 @@ from hwmodel.cost.residency import (
     build_traffic,
     last_tile,
 )
-from hwmodel.cost.store import WORKSPACE_BYTES, WayOut
 from hwmodel.cost.stream_k import reduction_cycles
-from hwmodel.cost.tile import Tile, TileSize, build_tile
+from hwmodel.cost.tile import Tile, build_tile
 from hwmodel.cost.tile_round import Round, hbm_cycles, item_cycles, round_cycles
-from hwmodel.cost.walk_case import WalkCase, with_row_ends
+from hwmodel.cost.walk_case import WalkCase, cut_last_round, with_row_ends
 from hwmodel.cost.walk_rounds import FullRounds, estimate_full_rounds
-from hwmodel.cost.whole import ceil
 from hwmodel.jit import inline
 
 
@@ -121,38 +119,13 @@ def estimate_walk(case: WalkCase) -> KernelCosts:
 @inline
 def estimate_last_round(case: WalkCase, grid: Grid, traffic: Traffic) -> LastRound:
     """The partial round: split tiles, or stream-K's pieces of K."""
-    cores, k = case.walk.cores, case.terms.k
-    m, n = last_tile(case.walk, grid)
-    if case.stream_k.is_used:
-        items = grid.rest * ceil(k / case.stream_k.piece_k)
-        length = min(case.stream_k.piece_k, k)
-    else:
-        m_cut, n_cut = min(case.walk.m_pieces, m), min(case.walk.n_pieces, n)
-        items = grid.rest * m_cut * n_cut
-        m, n, length = ceil(m / m_cut), ceil(n / n_cut), k / case.k_slices
-    way_out = WayOut(
-        element_bytes=WORKSPACE_BYTES if case.stream_k.is_used else case.way_out.element_bytes,
-        in_one_run=case.stream_k.is_used,
-        through_ub=case.way_out.through_ub,
-        base_bytes=case.way_out.base_bytes,
-        is_double=case.way_out.is_double,
-        end_cycles=case.way_out.end_cycles,
-    )
-    # More pieces than cores break a rule of the vendor's, but such a plan gets a time too.
-    per_core = ceil(max(items * grid.per_core, 1.0)) * case.k_slices
-    size = TileSize(
-        m=m,
-        n=n,
-        length=length,
-        active=max(min(items, cores), 1.0),
-        a_loaded=1.0,
-        bias_loaded=1.0 / case.k_slices,
-    )
-    tile = build_tile(case.terms, case.chip, case.plan, size, way_out)
-    a_bytes, b_bytes = last_round_touches(grid, traffic, cores)
+    cut = cut_last_round(case, grid)
+    size, per_core = cut.size, cut.per_core
+    tile = build_tile(case.terms, case.chip, case.plan, size, cut.way_out)
+    a_bytes, b_bytes = last_round_touches(grid, traffic, case.walk.cores)
     one = round_cycles(case.chip, tile, a_bytes / per_core, b_bytes / per_core, 1.0)
     # What L2 held before the round stays there at its end if all of it fits.
-    round_bytes = grid.rest * m * n * case.terms.output_bytes
+    round_bytes = grid.rest * size.m * size.n * case.terms.output_bytes
     write_back = min(round_bytes, traffic.overflow_bytes) * case.chip.hbm_write_per_byte
     item = item_cycles(tile, one, one.slab)
     cycles = max(item * per_core, hbm_cycles(case.chip, one.hbm * per_core, write_back))
@@ -165,7 +138,7 @@ def estimate_last_round(case: WalkCase, grid: Grid, traffic: Traffic) -> LastRou
         one=one,
         cycles=cycles,
         saved=max(cycles - finish, 0.0),
-        items=items * case.k_slices,
+        items=cut.items * case.k_slices,
     )
 
 
