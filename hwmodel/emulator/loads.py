@@ -1,7 +1,7 @@
 """MTE2: the loads of a core and what they find in L2 (docs/emulator.md, sections 2 and 3)."""
 
 from hwmodel.emulator.compute import MARK_LOADED, MARK_READ, MARK_READ_TIME, Marks, note
-from hwmodel.emulator.geometry import Vector, count_straddles, line_bytes, slab_rows, span
+from hwmodel.emulator.geometry import Vector, count_straddles, slab_rows, span
 from hwmodel.emulator.item_walk import Items, Source, next_row, refill
 from hwmodel.emulator.layout import (
     A_BLOCK,
@@ -10,10 +10,7 @@ from hwmodel.emulator.layout import (
     BASE_M,
     BEGIN,
     BIAS_BYTES,
-    BUSY_LATENCY,
     BUSY_MTE2,
-    BYPASS,
-    BYPASS_A,
     COLS,
     CORES,
     DEPTH,
@@ -24,14 +21,12 @@ from hwmodel.emulator.layout import (
     FOLLOWS,
     HBM,
     HBM_BYTES,
-    HBM_LATENCY,
     HBM_READ_BYTES,
     HIT,
     HITS,
     IDLE,
     IN_DATA,
     IN_FLIGHT,
-    ISSUED,
     K_L1,
     K_OFF,
     K_SLAB,
@@ -45,8 +40,6 @@ from hwmodel.emulator.layout import (
     L1_SLOTS,
     L2,
     L2_BYTES,
-    L2_LATENCY,
-    LAUNCH,
     LD_FREE,
     LD_IS_STARTED,
     LD_ITEM,
@@ -62,8 +55,6 @@ from hwmodel.emulator.layout import (
     LEADER,
     LEN_K,
     LEN_M,
-    LINE_WASTE,
-    LIST_BYTES,
     LOAD_BYTES,
     LOADED,
     LOADS,
@@ -74,7 +65,6 @@ from hwmodel.emulator.layout import (
     NO_OBJECT,
     NO_SLOT,
     NOW,
-    O_LEADER,
     O_STATE,
     OPERAND_A,
     OPERAND_B,
@@ -90,25 +80,18 @@ from hwmodel.emulator.layout import (
     SLOT_FREE,
     STATE,
     STRADDLE_TICKS_A,
-    TRACKS_SIZES,
     WAITS_FOR,
-    WRITES_BACK,
 )
 from hwmodel.emulator.memory import (
-    SHARE_SHIFT,
     Cube,
     Links,
     Matrix,
     Slots,
-    evict,
     free_slot,
     meet,
-    move_front,
-    push_front,
-    set_timer,
     take_share,
-    take_slot,
 )
+from hwmodel.emulator.request import count_bytes, find_kind, issue
 from hwmodel.jit import inline
 
 
@@ -141,52 +124,6 @@ def start_step(par: Vector, items: Items, core: Matrix, marks: Marks, p: int) ->
 
 
 @inline
-def settle(
-    par: Vector,
-    glob: Vector,
-    core: Matrix,
-    chan: Matrix,
-    link: Links,
-    slots: Slots,
-    watch: Matrix,
-    p: int,
-    which: int,
-    size: int,
-) -> None:
-    """What the request finds in L2 now."""
-    slot = slots[which]
-    if slot == NO_SLOT:
-        slot = take_slot(glob, link, slots, which, IN_FLIGHT, size)
-        chan[p, KIND] = LEADER
-        chan[p, SLOT] = slot
-        link[slot, O_LEADER] = p
-        if par[TRACKS_SIZES]:
-            glob[LIST_BYTES] += size
-            push_front(glob, link, slot)
-            evict(par, glob, chan, link, slots, watch, p)
-    elif link[slot, O_STATE] == RESIDENT_OBJECT:
-        chan[p, KIND] = HIT
-        if par[TRACKS_SIZES]:
-            move_front(glob, link, slot)
-    else:
-        chan[p, KIND] = FOLLOWER
-        chan[p, WAITS_FOR] = slot
-        chan[p, NEED] += 1
-        chan[link[slot, O_LEADER], FOLLOWERS] += 1
-
-
-@inline
-def find_latency(par: Vector, glob: Vector, kind: int) -> int:
-    """Time from the release of the slot to the first data of a request that is issued now."""
-    latency = par[L2_LATENCY]
-    if kind >= LEADER:
-        latency += par[HBM_LATENCY]
-        if glob[WRITES_BACK]:
-            latency += par[BUSY_LATENCY]
-    return int(latency)
-
-
-@inline
 def request(
     par: Vector,
     glob: Vector,
@@ -207,24 +144,14 @@ def request(
     `place` is operand, offset, size, k0 and width; `objects` the block's object and the own one.
     """
     operand, offset, extent, k0, width = place
-    rows, run, pitch, start = slab_rows(par, operand, offset, extent, k0, width)
-    size = rows * run
-    chan[p, NEED] = 0
-    chan[p, WAITS_FOR] = NO_SLOT
-    chan[p, FOLLOWERS] = 0
-    if par[BYPASS_A + operand]:
-        chan[p, KIND] = BYPASS
-    else:
-        which, own = objects
-        if own != NO_OBJECT and slots[which] == NO_SLOT:
-            which = own
-        settle(par, glob, core, chan, link, slots, watch, p, which, size)
-    chan[p, HBM_BYTES] = 0
-    if chan[p, KIND] >= LEADER:
-        waste = line_bytes(rows, run, pitch, start) - size
-        chan[p, HBM_BYTES] = size + ((waste * par[LINE_WASTE]) >> SHARE_SHIFT) + bias
-    size += bias
-    chan[p, L2_BYTES] = size
+    slab = slab_rows(par, operand, offset, extent, k0, width)
+    rows, run, pitch, start = slab
+    which, own = objects
+    if own != NO_OBJECT and slots[which] == NO_SLOT:
+        which = own
+    find_kind(par, glob, core, chan, link, slots, watch, p, operand, which, rows * run)
+    count_bytes(par, chan, p, slab, bias)
+    size = chan[p, L2_BYTES]
     if core[p, LD_PORT_BYTES_A + operand] != size:
         core[p, LD_PORT_BYTES_A + operand] = size
         core[p, LD_PORT_A + operand] = span(size, par[PORT_Q])
@@ -232,9 +159,7 @@ def request(
     straddle_ticks = par[STRADDLE_TICKS_A + operand]
     if straddle_ticks:
         chan[p, EARLIEST] += count_straddles(rows, run, pitch, start) * straddle_ticks
-    chan[p, STATE] = ISSUED
-    begin = max(glob[NOW], max(free, par[LAUNCH]) + find_latency(par, glob, chan[p, KIND]))
-    set_timer(par, glob, timers, p, begin)
+    issue(par, glob, chan, timers, p, free)
 
 
 @inline

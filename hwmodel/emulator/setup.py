@@ -211,9 +211,8 @@ def _resident_values(problem: GemmProblem, plan: KernelPlan) -> dict[int, int]:
     }
 
 
-def _problem_values(problem: GemmProblem, plan: KernelPlan) -> dict[int, int]:
-    """Entries of `par` that come from problem and plan alone."""
-    is_fp32 = problem.dtype is DType.FP32
+def shared_problem_values(problem: GemmProblem, plan: KernelPlan) -> dict[int, int]:
+    """Entries of `par` from problem and plan that the kernels of both kinds of cores have."""
     return {
         layout.CORES: plan.used_core_num,
         layout.ELEMENT_BYTES: problem.dtype.size_bytes,
@@ -222,14 +221,39 @@ def _problem_values(problem: GemmProblem, plan: KernelPlan) -> dict[int, int]:
         layout.LEN_M: problem.m,
         layout.LEN_N: problem.n,
         layout.LEN_K: problem.k,
-        layout.BASE_M: plan.base_m,
-        layout.BASE_N: plan.base_n,
-        layout.BASE_K: plan.base_k,
-        layout.K_L1: plan.k_l1(problem),
         layout.C0: problem.dtype.c0_elements,
         layout.K_INNER_A: not problem.trans_a,
         layout.K_INNER_B: problem.trans_b,
         layout.IS_NZ: problem.format_b is Format.NZ,
+    }
+
+
+def shared_constant_values(constants: EmulatorConstants) -> dict[int, int]:
+    """Entries of `par` on memory and stores that the kernels of both kinds have."""
+    return {
+        layout.L2_LATENCY: constants.l2_latency_ticks,
+        layout.HBM_LATENCY: constants.hbm_latency_ticks,
+        layout.BUSY_LATENCY: 0 if constants.hbm_writes_alone else constants.busy_latency_ticks,
+        layout.HBM_GRAINS: constants.hbm_grains,
+        layout.L2_GRAINS: constants.l2_grains,
+        layout.AIV_STORE_Q: constants.aiv_store_q,
+        layout.WRITE_COST: constants.hbm_write_cost_f,
+        layout.WRITES_ALONE: constants.hbm_writes_alone,
+        layout.WRITE_SPEED: constants.write_back_speed,
+        layout.WRITE_SLACK: constants.write_back_slack_grains,
+        layout.LINE_WASTE: constants.line_waste_f,
+        layout.ROW_TICKS: constants.row_ticks,
+    }
+
+
+def _problem_values(problem: GemmProblem, plan: KernelPlan) -> dict[int, int]:
+    """Entries of `par` that come from problem and plan alone."""
+    is_fp32 = problem.dtype is DType.FP32
+    return shared_problem_values(problem, plan) | {
+        layout.BASE_M: plan.base_m,
+        layout.BASE_N: plan.base_n,
+        layout.BASE_K: plan.base_k,
+        layout.K_L1: plan.k_l1(problem),
         layout.WIDEN_A: 2 if is_fp32 and problem.trans_a else 1,
         layout.WIDEN_B: 2 if is_fp32 and not problem.trans_b else 1,
         layout.L1_SLOTS: plan.l1_buffer_num,
@@ -244,23 +268,11 @@ def _constant_values(problem: GemmProblem, constants: EmulatorConstants) -> dict
     if problem.dtype is DType.FP32:
         is_hf32 = problem.is_hf32
         fractal_ticks = constants.fractal_ticks_hf32 if is_hf32 else constants.fractal_ticks_fp32
-    return {
-        layout.L2_LATENCY: constants.l2_latency_ticks,
-        layout.HBM_LATENCY: constants.hbm_latency_ticks,
-        layout.BUSY_LATENCY: 0 if constants.hbm_writes_alone else constants.busy_latency_ticks,
+    return shared_constant_values(constants) | {
         layout.PORT_Q: constants.port_q,
-        layout.HBM_GRAINS: constants.hbm_grains,
-        layout.L2_GRAINS: constants.l2_grains,
         layout.FIXPIPE_Q: constants.fixpipe_q,
         layout.L0A_Q: constants.l1_to_l0a_q,
         layout.L0B_Q: constants.l1_to_l0b_q,
-        layout.AIV_STORE_Q: constants.aiv_store_q,
-        layout.WRITE_COST: constants.hbm_write_cost_f,
-        layout.WRITES_ALONE: constants.hbm_writes_alone,
-        layout.WRITE_SPEED: constants.write_back_speed,
-        layout.WRITE_SLACK: constants.write_back_slack_grains,
-        layout.LINE_WASTE: constants.line_waste_f,
-        layout.ROW_TICKS: constants.row_ticks,
         layout.STRADDLE_TICKS_A: constants.straddle_ticks if problem.trans_a else 0,
         layout.STRADDLE_TICKS_B: 0 if problem.trans_b else constants.straddle_ticks,
         layout.PARTIAL_TICKS: constants.partial_ticks,

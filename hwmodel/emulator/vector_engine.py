@@ -17,7 +17,7 @@ from hwmodel.emulator.engine import (
     start_of_chip,
     wake,
 )
-from hwmodel.emulator.geometry import Vector, line_bytes, slab_rows, span, up
+from hwmodel.emulator.geometry import Vector, slab_rows, span, up
 from hwmodel.emulator.layout import (
     AIV_STORE_Q,
     BASE_K,
@@ -26,14 +26,10 @@ from hwmodel.emulator.layout import (
     BEGIN,
     BIAS_BYTES,
     BUSY_MTE2,
-    BYPASS,
-    BYPASS_A,
     C_ELEMENT_BYTES,
     CORES,
     EARLIEST,
     FIRST_B,
-    FOLLOWERS,
-    HBM_BYTES,
     IDLE,
     IN_DATA,
     ISSUED,
@@ -47,7 +43,6 @@ from hwmodel.emulator.layout import (
     LEN_K,
     LEN_M,
     LEN_N,
-    LINE_WASTE,
     LOG_CORE,
     LOG_ITEM,
     LOG_OPERAND,
@@ -57,7 +52,6 @@ from hwmodel.emulator.layout import (
     M3_TAKEN,
     NEED,
     NEVER,
-    NO_SLOT,
     NOW,
     OPERAND_A,
     PIPE_MTE2,
@@ -68,10 +62,10 @@ from hwmodel.emulator.layout import (
     STORES,
     V_FINISH,
     V_STEP_DONE,
-    WAITS_FOR,
 )
-from hwmodel.emulator.loads import begin_load, close_load, find_latency, settle
-from hwmodel.emulator.memory import SHARE_SHIFT, Cube, Links, Matrix, Slots, set_timer
+from hwmodel.emulator.loads import begin_load, close_load
+from hwmodel.emulator.memory import Cube, Links, Matrix, Slots, set_timer
+from hwmodel.emulator.request import count_bytes, find_kind, issue
 from hwmodel.emulator.result import CoreActivity, EmulationResult
 from hwmodel.emulator.stores import UB_BLOCK_BYTES, complete_mte3, enter_l2
 from hwmodel.emulator.vector_setup import (
@@ -162,28 +156,14 @@ def issue_load(
     else:
         which = par[FIRST_B] + n_off // par[BASE_N] * par[STEPS] + step
         offset, extent = n_off, width
-    rows, run, pitch, start = slab_rows(par, operand, offset, extent, k0, depth)
-    size = rows * run
+    slab = slab_rows(par, operand, offset, extent, k0, depth)
+    rows, run, _, _ = slab
     bias = width * par[BIAS_BYTES] if core[p, LD_PART] and step == 0 else 0
-    chan[p, NEED] = 0
-    chan[p, WAITS_FOR] = NO_SLOT
-    chan[p, FOLLOWERS] = 0
-    chan[p, HBM_BYTES] = 0
-    if par[BYPASS_A + operand]:
-        chan[p, KIND] = BYPASS
-    else:
-        settle(par, glob, core, chan, link, slots, watch, p, which, size)
-    port = par[AIV_L2_Q]
-    if chan[p, KIND] >= LEADER:
-        port = par[AIV_HBM_Q]
-        waste = line_bytes(rows, run, pitch, start) - size
-        chan[p, HBM_BYTES] = size + ((waste * par[LINE_WASTE]) >> SHARE_SHIFT) + bias
-    chan[p, L2_BYTES] = size + bias
-    chan[p, EARLIEST] = max(span(size + bias, port), rows * par[ROW_TICKS])
-    chan[p, STATE] = ISSUED
-    free = core[p, V_SLOT_FREE + step_no % BUFFERS]
-    begin = max(glob[NOW], max(free, par[LAUNCH]) + find_latency(par, glob, chan[p, KIND]))
-    set_timer(par, glob, timers, p, begin)
+    find_kind(par, glob, core, chan, link, slots, watch, p, operand, which, rows * run)
+    count_bytes(par, chan, p, slab, bias)
+    port = par[AIV_HBM_Q] if chan[p, KIND] >= LEADER else par[AIV_L2_Q]
+    chan[p, EARLIEST] = max(span(chan[p, L2_BYTES], port), rows * par[ROW_TICKS])
+    issue(par, glob, chan, timers, p, core[p, V_SLOT_FREE + step_no % BUFFERS])
 
 
 @inline

@@ -9,11 +9,15 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from hwmodel.dtypes import DType, Format
+from hwmodel.dtypes import DType
 from hwmodel.emulator import layout
 from hwmodel.emulator.constants import EmulatorConstants
 from hwmodel.emulator.geometry import Vector
-from hwmodel.emulator.setup import check_objects
+from hwmodel.emulator.setup import (
+    check_objects,
+    shared_constant_values,
+    shared_problem_values,
+)
 from hwmodel.emulator.stores import L0C_ELEMENT_BYTES
 from hwmodel.errors import InputError
 from hwmodel.integers import ceil_div
@@ -186,39 +190,14 @@ def prepare_vector(
 
 def _problem_values(problem: GemmProblem, plan: KernelPlan) -> dict[int, int]:
     """Entries of `par` that come from problem and plan alone."""
-    return {
-        layout.CORES: plan.used_core_num,
-        layout.ELEMENT_BYTES: problem.dtype.size_bytes,
-        layout.C_ELEMENT_BYTES: problem.out_dtype.size_bytes,
-        layout.BIAS_BYTES: problem.bias_bytes,
-        layout.LEN_M: problem.m,
-        layout.LEN_N: problem.n,
-        layout.LEN_K: problem.k,
-        layout.C0: problem.dtype.c0_elements,
-        layout.K_INNER_A: not problem.trans_a,
-        layout.K_INNER_B: problem.trans_b,
-        layout.IS_NZ: problem.format_b is Format.NZ,
-        layout.TRACKS_SIZES: 1,
-    }
+    return shared_problem_values(problem, plan) | {layout.TRACKS_SIZES: 1}
 
 
 def _constant_values(constants: EmulatorConstants) -> dict[int, int]:
     """Entries of `par` that are constants."""
-    return {
+    return shared_constant_values(constants) | {
         layout.CAPACITY: constants.l2_capacity_bytes,
         layout.LAUNCH: constants.launch_ticks,
-        layout.L2_LATENCY: constants.l2_latency_ticks,
-        layout.HBM_LATENCY: constants.hbm_latency_ticks,
-        layout.BUSY_LATENCY: 0 if constants.hbm_writes_alone else constants.busy_latency_ticks,
-        layout.HBM_GRAINS: constants.hbm_grains,
-        layout.L2_GRAINS: constants.l2_grains,
-        layout.AIV_STORE_Q: constants.aiv_store_q,
-        layout.WRITE_COST: constants.hbm_write_cost_f,
-        layout.WRITES_ALONE: constants.hbm_writes_alone,
-        layout.WRITE_SPEED: constants.write_back_speed,
-        layout.WRITE_SLACK: constants.write_back_slack_grains,
-        layout.LINE_WASTE: constants.line_waste_f,
-        layout.ROW_TICKS: constants.row_ticks,
         LANES: constants.vector_lanes,
         AIV_HBM_Q: constants.aiv_hbm_q,
         AIV_L2_Q: constants.aiv_l2_q,

@@ -19,6 +19,7 @@ COMPILED_MODULES = (
             "items",
             "memory",
             "compute",
+            "request",
             "loads",
             "stores",
             "setup",
