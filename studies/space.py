@@ -50,7 +50,6 @@ __all__ = [
     "SPACE_VERSION",
     "PlanSpace",
     "TileLandscape",
-    "TileSpace",
     "build_space",
     "tile_landscape",
 ]
@@ -136,10 +135,6 @@ class PlanSpace:
         """Numbers of `count` different points, drawn uniformly; all when there are fewer."""
         drawn = rng.choice(len(self), size=min(count, len(self)), replace=False)
         return np.asarray(drawn, dtype=np.int64)
-
-
-TileSpace = PlanSpace
-"""The name by which the strategies know the space."""
 
 
 def build_space(

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from autotune.manifest import Manifest, RunStatus
+from autotune.manifest import Manifest
 from autotune.report import wording
 from autotune.report.aggregates import (
     compute_savings,
@@ -138,7 +138,7 @@ def build_report(run: RunFiles) -> Report:
     )
     return Report(
         title=f"Tiling gap of {wording.shapes_name(run.manifest)} on {run.spec.soc}",
-        marks=_marks(run.manifest, run.spec),
+        marks=wording.marks(run.manifest, run.spec),
         opening=wording.opening(run.manifest, run.spec, summary),
         method=wording.method(run.manifest),
         answer=wording.answer(summary, error, with_gap),
@@ -171,19 +171,6 @@ def _check_model(evaluator: str, spec: HardwareSpec) -> ErrorReport:
     """
     measured = spec if spec.soc == MEASURED_SOC else load_hardware(MEASURED_HARDWARE)
     return compute_error_report(select_evaluator(evaluator), measured, load_measured())
-
-
-def _marks(manifest: Manifest, spec: HardwareSpec) -> tuple[str, ...]:
-    """Warnings that stand on every page."""
-    marks: list[str] = []
-    if manifest.options.as_950:
-        marks.append(
-            f"{spec.soc} ({spec.npu_arch}) is not an Ascend 950: its tiling was chosen as the "
-            "950's host code would, which is not what runs there."
-        )
-    if manifest.status in {RunStatus.INTERRUPTED, RunStatus.FAILED}:
-        marks.append(f"This run is not complete: it was {manifest.status.value}.")
-    return tuple(marks)
 
 
 def _trust_sentences(error: ModelError) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ project.
 from collections.abc import Sequence
 from pathlib import PurePath
 
-from autotune.manifest import Manifest
+from autotune.manifest import Manifest, RunStatus
 from autotune.report.aggregates import CountedRow, GapSummary
 from autotune.report.model_error import ModelError
 from autotune.report.text import (
@@ -63,6 +63,19 @@ COVERAGE_WORDS = {
 def shapes_name(manifest: Manifest) -> str:
     """File name of the shapes, without the user's directories."""
     return short_name(PurePath(manifest.options.shapes).name)
+
+
+def marks(manifest: Manifest, spec: HardwareSpec) -> tuple[str, ...]:
+    """Warnings that stand on every page."""
+    found: list[str] = []
+    if manifest.options.as_950:
+        found.append(
+            f"{spec.soc} ({spec.npu_arch}) is not an Ascend 950: its tiling was chosen as the "
+            "950's host code would, which is not what runs there."
+        )
+    if manifest.status in {RunStatus.INTERRUPTED, RunStatus.FAILED}:
+        found.append(f"This run is not complete: it was {manifest.status.value}.")
+    return tuple(found)
 
 
 def opening(manifest: Manifest, spec: HardwareSpec, summary: GapSummary) -> str:

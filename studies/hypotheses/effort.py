@@ -32,7 +32,6 @@ class Depth:
             load.
         restricts_space: that space has the quick preset's restrictions.
         list_step: every how many rows of a domain list are taken.
-        sweeps: every window of the space is judged one by one for H2.
         refits: the emulator is fitted with and without sharing for H5 (c): minutes.
         shape_seconds: rough time of a shape on one core, all studies together; measured.
     """
@@ -45,7 +44,6 @@ class Depth:
     covers_templates: bool
     restricts_space: bool
     list_step: int
-    sweeps: bool
     refits: bool
     shape_seconds: float
 
@@ -72,7 +70,6 @@ DEPTHS: Mapping[str, Depth] = {
         covers_templates=False,
         restricts_space=True,
         list_step=4,
-        sweeps=True,
         refits=False,
         shape_seconds=0.6,
     ),
@@ -85,7 +82,6 @@ DEPTHS: Mapping[str, Depth] = {
         covers_templates=False,
         restricts_space=False,
         list_step=1,
-        sweeps=True,
         refits=False,
         shape_seconds=2.0,
     ),
@@ -98,7 +94,6 @@ DEPTHS: Mapping[str, Depth] = {
         covers_templates=True,
         restricts_space=False,
         list_step=1,
-        sweeps=True,
         refits=True,
         shape_seconds=8.0,
     ),

@@ -72,7 +72,7 @@ def measure_window_effect(models: CaseModels, comparison: Comparison) -> WindowE
     ]
     tail_ratio = ticks[0] / ticks[1]
     control, treatment = (_measure_point(models, side.plan) for side in (before, after))
-    sweep = list_windowed(case, case.baseline) if models.depth.sweeps else []
+    sweep = list_windowed(case, case.baseline)
     ordered = sorted(sweep, key=lambda plan: (not plan.serpentine, plan.window_len))
     return WindowEffect(
         m_tiles=case.baseline.m_tiles(case.problem),

@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from autotune import __main__ as program
 from autotune import emulation
 from autotune.cli.problem_arguments import PROBLEM_OPTIONS
 from autotune.plan_fields import change_plan
@@ -22,6 +21,7 @@ from hwmodel.emulator.trace import format_ranges
 from hwmodel.plan import Template
 from hwmodel.problem import GemmProblem
 from hwmodel.spec_io import load_hardware
+from tests.autotune.command_line import CommandLine
 
 SHAPE = ("--m", "600", "--k", "700", "--n", "2000")
 VECTOR_PLAN = (
@@ -29,32 +29,17 @@ VECTOR_PLAN = (
 )
 
 
-class Terminal:
-    """Runs a command and gives back the exit code and both streams."""
-
-    def __init__(self, capsys: pytest.CaptureFixture[str]) -> None:
-        self.capsys = capsys
-
-    def run(self, *argv: str) -> tuple[int, str, str]:
-        try:
-            code = program.main(argv)
-        except SystemExit as leaving:
-            code = int(leaving.code or 0)
-        streams = self.capsys.readouterr()
-        return code, streams.out, streams.err
+class Terminal(CommandLine):
+    """The program with `emulate` and `trace`."""
 
     def emulate(self, *argv: str) -> Any:
-        code, out, err = self.run("emulate", *SHAPE, "--format", "json", *argv)
-        assert code == 0, err
-        return json.loads(out)
+        return self.document("emulate", *SHAPE, *argv)
 
 
 @pytest.fixture
 def terminal(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Terminal:
-    # The program with these subcommands alone, so that no other one slows or breaks these tests.
-    monkeypatch.setattr(program, "COMMAND_MODULES", ("emulate", "trace"))
     monkeypatch.setattr(emulation, "needs_compiling", lambda _: False)
-    return Terminal(capsys)
+    return Terminal(capsys, monkeypatch, "emulate", "trace")
 
 
 def test_table(terminal: Terminal) -> None:

@@ -23,7 +23,7 @@ from hwmodel.plan_batch import PlanBatch
 from hwmodel.problem import GemmProblem
 from hwmodel.spec import HardwareSpec
 from studies.shape_rows import ShapeRow, find_shapes_file, load_shapes
-from studies.space import TileSpace, build_space
+from studies.space import PlanSpace, build_space
 
 HALF_PLANS = 100
 """Plans of a shape drawn uniformly, and as many from the model's best."""
@@ -112,7 +112,7 @@ def shape_samples(
 
 def _select_shapes(
     spec: HardwareSpec, count: int, seed: int
-) -> Iterator[tuple[ShapeRow, TileSpace]]:
+) -> Iterator[tuple[ShapeRow, PlanSpace]]:
     """Shapes in turn from every model and phase, in a random order of sizes within each."""
     groups: dict[tuple[str, str], list[ShapeRow]] = defaultdict(list)
     seen: set[GemmProblem] = set()
@@ -132,7 +132,7 @@ def _select_shapes(
                 yield found
 
 
-def _next_eligible(rows: list[ShapeRow], spec: HardwareSpec) -> tuple[ShapeRow, TileSpace] | None:
+def _next_eligible(rows: list[ShapeRow], spec: HardwareSpec) -> tuple[ShapeRow, PlanSpace] | None:
     """Take rows from the list until one has cube plans and few enough events."""
     while rows:
         row = rows.pop()

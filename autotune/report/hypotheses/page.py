@@ -3,7 +3,6 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from autotune.manifest import RunStatus
 from autotune.report.figures.style import ReportFigure
 from autotune.report.hypotheses import verdict_words as words
 from autotune.report.hypotheses.build_first import HOW_RANKED, describe_first, describe_reason
@@ -43,7 +42,7 @@ from autotune.report.hypotheses.terms import DEFINITIONS
 from autotune.report.hypotheses.view import MAIN_STUDIES, RunView
 from autotune.report.terms import TABLE_TERMS
 from autotune.report.text import clean_text, format_count
-from autotune.report.wording import shapes_name
+from autotune.report.wording import marks, shapes_name
 from studies.hypotheses.domain import GROUPED_TAG
 from studies.hypotheses.verdicts import RowState, StudyVerdict
 
@@ -158,7 +157,7 @@ def build_report(view: RunView) -> HypothesisReport:
     overview = (build_forest(view.results.verdicts), build_optimism(view))
     return HypothesisReport(
         title=_title(view),
-        marks=_marks(view),
+        marks=marks(view.manifest, view.spec),
         opening=_opening(view),
         first=describe_first(view, priorities),
         priorities=_list_priorities(view, priorities),
@@ -290,20 +289,6 @@ _FIGURES: dict[str, Callable[[RunView], Figures]] = {
     "h6": _one(build_h6),
     "joint": _one(build_joint),
 }
-
-
-def _marks(view: RunView) -> tuple[str, ...]:
-    """Warnings that stand on every page."""
-    manifest, spec = view.manifest, view.spec
-    marks: list[str] = []
-    if manifest.options.as_950:
-        marks.append(
-            f"{spec.soc} ({spec.npu_arch}) is not an Ascend 950: its tiling was chosen as the "
-            "950's host code would, which is not what runs there."
-        )
-    if manifest.status in {RunStatus.INTERRUPTED, RunStatus.FAILED}:
-        marks.append(f"This run is not complete: it was {manifest.status.value}.")
-    return tuple(marks)
 
 
 def _facts(view: RunView) -> tuple[tuple[str, str], ...]:

@@ -38,11 +38,6 @@ def format_interval(summary: RatioSummary) -> str:
     return f"{low} to {format_signed(summary.high)}"
 
 
-def name_study(study: str) -> str:
-    """`H1`, `JOINT`, `OPT`; of a variant its title says more."""
-    return study.upper()
-
-
 def describe_verdict(view: RunView, verdict: StudyVerdict) -> str:
     """What was found, how sure it is, and how far it is from what was measured."""
     parts = [_describe_finding(verdict), describe_robustness(verdict)]
