@@ -28,6 +28,9 @@ class Unit(StrEnum):
 _UNITS: Final = {"_us": Unit.US, "_bytes": Unit.MB, "_cycles": Unit.CYCLES}
 """Units by the suffix of a field's name; fields without one are counts or words."""
 
+UNKNOWN: Final = "-"
+"""Stands for a figure that a model does not give."""
+
 _LABELS: Final = {
     "task_duration_us": "time",
     "launch_us": "  launch",
@@ -55,13 +58,14 @@ class BreakdownRow:
         name: the field.
         label: what the table calls it; parts of the figure above them are indented.
         unit: the unit in which the table shows it.
-        values: one a breakdown, in the unit of the field's name; text is shown as it is.
+        values: one a breakdown, in the unit of the field's name; text is shown as it is, None
+            is a figure that the model does not give.
     """
 
     name: str
     label: str
     unit: Unit
-    values: tuple[float | str, ...]
+    values: tuple[float | str | None, ...]
 
     def cells(self) -> tuple[str, ...]:
         """The values as the table shows them."""
@@ -70,19 +74,19 @@ class BreakdownRow:
     def difference(self) -> str:
         """The second value less the first, with its sign; empty for text."""
         before, after = self.values
-        if isinstance(before, str) or isinstance(after, str):
+        if not isinstance(before, int | float) or not isinstance(after, int | float):
             return ""
         text = self._format(after - before)
         return f"+{text}" if after > before else text
 
-    def _format(self, value: float | str) -> str:
+    def _format(self, value: float | str | None) -> str:
+        if value is None:
+            return UNKNOWN
         if isinstance(value, str):
             return value
         return _FORMATS[self.unit](value)
 
 
-UNKNOWN: Final = "-"
-"""Stands for a figure that an evaluator does not give."""
 _FORMATS: Final[dict[Unit, Callable[[float], str]]] = {
     Unit.US: format_us,
     Unit.MB: lambda value: format_us(value / _BYTES_PER_MB),
@@ -92,14 +96,8 @@ _FORMATS: Final[dict[Unit, Callable[[float], str]]] = {
 
 
 def build_breakdown_rows(costs: Sequence[CostBreakdown]) -> tuple[BreakdownRow, ...]:
-    """The rows of the table, the known figures first, others in the order of the fields.
-
-    What follows `bound` splits the time by what it was spent on; models that do not say leave the
-    critical pipe open, and these rows are left out.
-    """
+    """A row for every field, the known figures first, others in the order of the fields."""
     names = [field.name for field in fields(CostBreakdown)]
-    if all(cost.critical_pipe is None for cost in costs):
-        names = names[: names.index("bound") + 1]
     ordered = sorted(
         names, key=lambda name: list(_LABELS).index(name) if name in _LABELS else len(names)
     )
@@ -108,16 +106,24 @@ def build_breakdown_rows(costs: Sequence[CostBreakdown]) -> tuple[BreakdownRow, 
             name=name,
             label=_LABELS.get(name, _describe(name)),
             unit=_select_unit(name),
-            values=tuple(_value_of(cost, name) for cost in costs),
+            values=tuple(getattr(cost, name) for cost in costs),
         )
         for name in ordered
     )
 
 
-def _value_of(cost: CostBreakdown, name: str) -> float | str:
-    """The field's value; a dash for what the evaluator does not say."""
-    value: float | str | None = getattr(cost, name)
-    return UNKNOWN if value is None else value
+def select_given_rows(costs: Sequence[CostBreakdown]) -> tuple[BreakdownRow, ...]:
+    """The rows that say something.
+
+    The fields after `bound` split the time by what it was spent on; a model that does not say
+    leaves the critical pipe open and them at 0.
+    """
+    rows = build_breakdown_rows(costs)
+    if any(cost.critical_pipe is not None for cost in costs):
+        return rows
+    names = [field.name for field in fields(CostBreakdown)]
+    given = names[: names.index("bound") + 1]
+    return tuple(row for row in rows if row.name in given)
 
 
 def format_bytes(count: float) -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Final
 
-from autotune.breakdown_rows import build_breakdown_rows
+from autotune.breakdown_rows import build_breakdown_rows, select_given_rows
 from hwmodel.cost.breakdown import CostBreakdown
 
 _CORE_NOTE: Final = (
@@ -25,7 +25,7 @@ def format_breakdowns(names: Sequence[str], costs: Sequence[CostBreakdown]) -> s
     heads = ("", "unit", *names, *(("difference",) if shows_difference else ()))
     cells = [
         (row.label, row.unit, *row.cells(), *((row.difference(),) if shows_difference else ()))
-        for row in build_breakdown_rows(costs)
+        for row in select_given_rows(costs)
     ]
     table = tabulate(
         cells,
@@ -39,7 +39,7 @@ def format_breakdowns(names: Sequence[str], costs: Sequence[CostBreakdown]) -> s
     return "\n".join((*lines, _CORE_NOTE))
 
 
-def describe_costs(costs: Sequence[CostBreakdown]) -> list[dict[str, float | str]]:
+def describe_costs(costs: Sequence[CostBreakdown]) -> list[dict[str, float | str | None]]:
     """The figures as plain data, exactly, in the names and units of the breakdown's fields."""
     rows = build_breakdown_rows(costs)
     return [{row.name: row.values[position] for row in rows} for position in range(len(costs))]
